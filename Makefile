@@ -1,0 +1,64 @@
+# One command per habit. Every target sets up what it needs in .venv; nothing is installed globally
+# except Debian packages when one is missing and we are root.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+RUN_STAMP := $(VENV)/.run
+DEV_STAMP := $(VENV)/.dev
+JS := tests/clients/js
+JS_STAMP := $(JS)/node_modules/.stamp
+ARGS ?=
+
+.PHONY: install serve test check bench bench-quick fuzz crash compat clean
+
+install: $(DEV_STAMP) $(JS_STAMP)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("jetstream-py needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[monitor]'
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[monitor,test,check]'
+	@touch $@ $(RUN_STAMP)
+
+$(JS_STAMP): $(JS)/package.json
+	@command -v npm >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy nodejs npm; } || echo "no npm: the tests with JavaScript clients will be skipped"
+	@if command -v npm >/dev/null; then cd $(JS) && npm install --no-audit --no-fund --silent && touch node_modules/.stamp; fi
+
+serve: $(RUN_STAMP)
+	@exec $(BIN)/jetstream-py serve -p 4222 -js -sd ./data $(ARGS)
+
+check: $(DEV_STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: install check
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m tests.compat --check
+
+compat: install
+	$(BIN)/python -m tests.compat
+
+bench: install
+	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-quick: install
+	$(BIN)/python -m benchmarks --quick $(ARGS)
+
+fuzz: install
+	$(PIP) install -e '.[fuzz]'
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
+crash: install
+	$(BIN)/python -m tests.crash $(ARGS)
+
+clean:
+	rm -rf $(VENV) $(JS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

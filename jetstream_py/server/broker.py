@@ -1,0 +1,275 @@
+"""The core NATS server: its connections, accounts and counters.
+
+Everything here runs in the loop's thread. Sessions hand in decisions (this client is refused, that one
+must go), links carry bytes; the broker is where both meet. Output is not written when it is produced:
+a session with something to send is in `dirty`, and one flush per loop tick, or at the end of a large
+read, writes each of them once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from jetstream_py import nkey
+from jetstream_py.clock import Clock
+from jetstream_py.config.options import Options
+from jetstream_py.log import Log
+from jetstream_py.server import auth, info, proto
+from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.server.router import Router
+from jetstream_py.server.session import Link, Session
+from jetstream_py.server.tracing import Tracer, label
+from jetstream_py.timers import Timers
+
+GLOBAL_ACCOUNT = "$G"
+_FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
+
+
+class Account:
+    """A subject space of its own."""
+
+    def __init__(self, name: str, options: Options) -> None:
+        self.name = name
+        self.router = Router(cached=not options.disable_sublist_cache)
+
+
+class ClosedSub(msgspec.Struct, frozen=True):
+    """A subscription of a closed connection, for /connz."""
+
+    subject: bytes
+    queue: bytes
+    sid: bytes
+    msgs: int
+    max: int
+
+
+class ClosedSession(msgspec.Struct, frozen=True):
+    """What stays of a connection, for /connz?state=closed."""
+
+    cid: int
+    kind: str
+    ip: str
+    port: int
+    start_ns: int
+    last_activity_ns: int
+    stop_ns: int
+    reason: str
+    rtt: float | None
+    in_msgs: int
+    out_msgs: int
+    in_bytes: int
+    out_bytes: int
+    stalls: int
+    connect: ConnectOptions
+    user: str
+    account: Account
+    subs: tuple[ClosedSub, ...]
+
+
+class Broker:
+    """One server's state, from the first connection to the last."""
+
+    def __init__(
+        self,
+        options: Options,
+        clock: Clock,
+        log: Log,
+        loop: asyncio.AbstractEventLoop,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.options = options
+        self.clock = clock
+        self.log = log
+        self.loop = loop
+        self.chance = chance
+        self.timers = Timers(clock)
+        self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+        self.server_name = options.server_name or self.server_id
+        self.started_ns = self.config_loaded_ns = clock.now_ns()
+        self.host = options.host
+        self.port = options.port
+        self.default_account = Account(GLOBAL_ACCOUNT, options)
+        self.accounts = {GLOBAL_ACCOUNT: self.default_account}
+        self.sessions: dict[int, Session] = {}
+        self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
+        self.dirty: list[Session] = []
+        self.total_connections = 0
+        self.slow_consumers = 0
+        self.stale_connections = 0
+        self.stalled_clients = 0
+        self.lame_duck_mode = False
+        self.congested = False  # a receiver came near max_pending since somebody last looked
+        self._gone = [0, 0, 0, 0]  # traffic of closed connections
+        self._next_cid = _FIRST_CLIENT_ID
+        self._flush_scheduled = False
+        self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
+        self._use(options)
+
+    def _use(self, options: Options) -> None:
+        """Derive everything that depends on options a reload may change."""
+        self.options = options
+        self.auth_required = options.authorization.required
+        self.tracing = options.trace
+        self.tracer = Tracer(self.log, options.max_traced_msg_len)
+        self._info = info.template(
+            server_id=self.server_id,
+            server_name=self.server_name,
+            host=self.host,
+            port=self.port,
+            headers=not options.no_header_support,
+            max_payload=options.max_payload,
+            xkey=self._xkey,
+        )
+
+    def bound(self, host: str, port: int) -> None:
+        """The listener tells where clients reach us."""
+        self.host, self.port = host, port
+        self._use(self.options)
+
+    # -- connections come and go ------------------------------------------------------------------
+
+    def open_session(self, link: Link, ip: str, port: int) -> Session:
+        """A client connected: greet it. It may be closed already when this returns."""
+        session = Session(self, link, self._next_cid, ip, port)
+        self._next_cid += 1
+        self.total_connections += 1
+        self.sessions[session.cid] = session
+        session.send(self.info_line(session))
+        if self.log.debugging:
+            self.log.debug(f"{label(session)} - Client connection created")
+        if 0 < self.options.max_connections < len(self.sessions):
+            session.send_error("maximum connections exceeded")
+            self.violation(session, "maximum connections exceeded")
+            self.close_session(session, proto.MAX_CONNECTIONS)
+        return session
+
+    def close_session(self, session: Session, reason: str) -> None:
+        """End a connection: subscriptions go now, what is queued is still written."""
+        if session.closed:
+            return
+        session.closed = True
+        session.reason = reason
+        session.stop_ns = self.clock.now_ns()
+        if self.log.debugging:
+            self.log.debug(f"{label(session)} - Client connection closed: {reason}")
+        subs = tuple(
+            ClosedSub(sub.subject, sub.queue, sub.sid, sub.msgs, sub.max)
+            for sub in session.subs.values()
+        )
+        session.drop_all()
+        session.link.flush()
+        session.link.close()
+        del self.sessions[session.cid]
+        self._remember(session, subs)
+
+    def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
+        for i, count in enumerate(_traffic(session)):
+            self._gone[i] += count
+        fields = {
+            name: getattr(session, name)
+            for name in ClosedSession.__struct_fields__
+            if name != "subs"
+        }
+        self.closed.append(ClosedSession(subs=subs, **fields))
+
+    def shutdown(self) -> None:
+        for session in list(self.sessions.values()):
+            self.close_session(session, proto.SERVER_SHUTDOWN)
+
+    def lame_duck(self) -> None:
+        """Tell clients that understand it to move on."""
+        self.lame_duck_mode = True
+        for session in self.sessions.values():
+            if session.connected and session.connect.protocol >= 1:
+                session.send(self.info_line(session))
+        self.flush()
+
+    def apply(self, options: Options) -> None:
+        """Take reloaded options; clients that would no longer get in have to go."""
+        self._use(options)
+        self.config_loaded_ns = self.clock.now_ns()
+        known = {user.name for user in options.authorization.users}
+        for account in self.accounts.values():
+            account.router.forget_all()
+        for session in list(self.sessions.values()):
+            session.apply_options()
+            if not session.connected or auth.still_valid(options, session.connect, session.user):
+                continue
+            if session.user and session.user not in known:
+                self.close_session(session, proto.CLIENT_CLOSED)
+            else:
+                self.auth_violation(session)
+        self.flush()
+
+    # -- decisions that sessions ask for ----------------------------------------------------------
+
+    def authenticate(self, session: Session, client: ConnectOptions) -> bool:
+        user = auth.authenticate(self.options, client)
+        if user is None:
+            self.auth_violation(session)
+            return False
+        session.user = user
+        session.awaiting_auth = False
+        return True
+
+    def auth_violation(self, session: Session) -> None:
+        who = session.connect.user
+        self.violation(
+            session, f'authentication error - User "{who}"' if who else "authentication error"
+        )
+        session.send_error("Authorization Violation")
+        self.close_session(session, proto.AUTHENTICATION_VIOLATION)
+
+    def violation(self, session: Session, text: str) -> None:
+        self.log.error(f"{label(session)} - {text}")
+
+    def info_line(self, session: Session, connected: bool = False) -> bytes:
+        hidden = not connected and bool(self.options.no_auth_user)
+        return info.render(
+            msgspec.structs.replace(
+                self._info,
+                client_id=session.cid,
+                client_ip=session.ip,
+                auth_required=self.auth_required and not hidden,
+                ldm=self.lame_duck_mode,
+                connect_info=connected,
+                remote_account=session.account.name if connected else "",
+            )
+        )
+
+    # -- output -----------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write what is queued, each connection once."""
+        dirty = self.dirty
+        for session in dirty:
+            session.link.flush()
+        dirty.clear()
+
+    def flush_soon(self) -> None:
+        """Flush at the end of this loop tick, together with what other reads of it produce."""
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            self.loop.call_soon(self._flush_tick)
+
+    def _flush_tick(self) -> None:
+        self._flush_scheduled = False
+        self.flush()
+
+    def totals(self) -> tuple[int, int, int, int]:
+        """in_msgs, in_bytes, out_msgs, out_bytes since the start."""
+        sums = list(self._gone)
+        for session in self.sessions.values():
+            for i, count in enumerate(_traffic(session)):
+                sums[i] += count
+        return sums[0], sums[1], sums[2], sums[3]
+
+
+def _traffic(session: Session) -> tuple[int, int, int, int]:
+    return session.in_msgs, session.in_bytes, session.out_msgs, session.out_bytes

@@ -1,0 +1,87 @@
+"""The options that a client states in CONNECT.
+
+The real server reads them with Go's JSON rules, which clients lean on: names match in any case, null
+leaves a field alone, unknown fields are passed over, a wrong type ends the connection. A second
+CONNECT changes only what it names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from jetstream_py.server.proto import PROTOCOL_VIOLATION, Fault
+
+_INT64 = 1 << 63
+
+
+class ConnectOptions(msgspec.Struct, frozen=True):
+    """What a client said of itself. The defaults hold before and without CONNECT."""
+
+    verbose: bool = True
+    pedantic: bool = True
+    echo: bool = True
+    headers: bool = False
+    no_responders: bool = False
+    tls_required: bool = False
+    new_account: bool = False
+    protocol: int = 0
+    name: str = ""
+    lang: str = ""
+    version: str = ""
+    account: str = ""
+    user: str = ""
+    password: str = msgspec.field(default="", name="pass")
+    auth_token: str = ""
+    jwt: str = ""
+    nkey: str = ""
+    sig: str = ""
+    proxy_sig: str = ""
+
+    def overlay(self, text: bytes) -> ConnectOptions:
+        """These options, changed by a CONNECT's JSON."""
+        given = decode(text)
+        changed: dict[str, Any] = {}
+        for key, value in given.items():
+            field = _FIELDS.get(key) or _FIELDS.get(key.lower())
+            if field is None or value is None:
+                continue
+            attribute, kind = field
+            if type(value) is not kind or (isinstance(value, int) and abs(value) >= _INT64):
+                raise Fault(PROTOCOL_VIOLATION, log=f"CONNECT: bad value for {key!r}")
+            changed[attribute] = value
+        return msgspec.structs.replace(self, **changed) if changed else self
+
+
+_FIELDS: dict[str, tuple[str, type]] = {
+    field.encode_name: (field.name, field.type) for field in msgspec.structs.fields(ConnectOptions)
+}
+
+
+def decode(text: bytes) -> dict[str, Any]:
+    """A JSON object (or null) as Go reads it, which is laxer about text than msgspec is."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = _decode_lax(text)
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise Fault(PROTOCOL_VIOLATION, log="CONNECT: not a JSON object")
+    return value
+
+
+def _decode_lax(text: bytes) -> Any:
+    """Accept broken UTF-8 and lone surrogates as replacement characters; refuse all else."""
+    import json
+
+    def refuse(name: str) -> None:
+        raise ValueError(name)
+
+    try:
+        value = json.loads(text.decode("utf-8", "replace"), parse_constant=refuse)
+        # A lone surrogate cannot be encoded again (monitoring, logs): replace it here.
+        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise Fault(PROTOCOL_VIOLATION, log=f"CONNECT: {error}") from None

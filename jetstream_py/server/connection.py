@@ -1,0 +1,184 @@
+"""A client's TCP connection: the thin layer between asyncio and a `Session`.
+
+It moves bytes and keeps the connection's timers: authentication, pings, write deadline. Three rules
+bound what a client can cost:
+
+* reading: the session holds at most one control line or payload; nothing else is buffered.
+* writing: after each write the transport's buffer is compared with `max_pending`; above it, or when
+  the socket takes nothing for `write_deadline`, the client is a slow consumer and is dropped at once.
+* a publisher that fills somebody's buffer faster than it drains is paused for a few milliseconds once
+  that buffer is three quarters full (unless `no_fast_producer_stall`), so a burst gets a chance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from jetstream_py.server import proto
+from jetstream_py.server.tracing import label
+from jetstream_py.timers import Timer
+
+if TYPE_CHECKING:
+    from jetstream_py.server.broker import Broker
+    from jetstream_py.server.session import Session
+
+# A read this large is written out at once: waiting for others to add to it would gain nothing.
+LARGE_READ = 16 * 1024
+FIRST_PING = 2.0  # seconds after the accept, to learn the round trip time
+RTT_EVERY = 3600.0  # measure it again, even on a busy connection
+STALL = 0.005
+
+
+class ClientConnection(asyncio.Protocol):
+    """One accepted socket."""
+
+    __slots__ = ("_auth", "_broker", "_deadline", "_ping", "_rtt_at", "_session", "_transport")
+
+    _session: Session
+    _transport: asyncio.Transport
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._auth: Timer | None = None
+        self._ping: Timer | None = None
+        self._deadline: Timer | None = None
+        self._rtt_at = 0.0
+
+    # -- asyncio's side ---------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        broker = self._broker
+        self._transport = cast(asyncio.Transport, transport)
+        # No water marks: a write that the socket does not take at once starts the deadline.
+        self._transport.set_write_buffer_limits(high=0)
+        peer = transport.get_extra_info("peername") or ("", 0)
+        self._session = session = broker.open_session(self, peer[0], peer[1])
+        if session.closed:
+            return
+        if session.awaiting_auth:
+            timeout = broker.options.authorization.timeout
+            self._auth = broker.timers.call_later(timeout, self._auth_timeout)
+        first = min(FIRST_PING, broker.options.ping_interval)
+        self._ping = broker.timers.call_later(first, self._ping_due)
+        self.flush()
+
+    def data_received(self, data: bytes) -> None:
+        session = self._session
+        if session.closed:
+            return
+        session.receive(data)
+        broker = self._broker
+        if len(data) < LARGE_READ:
+            if broker.dirty:
+                broker.flush_soon()
+            return
+        broker.flush()
+        if broker.congested:
+            broker.congested = False
+            if not session.closed and not broker.options.no_fast_producer_stall:
+                self._stall()
+
+    def eof_received(self) -> None:
+        # The client only said that it will send no more: it still gets what was queued for it.
+        self._broker.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        reason = proto.CLIENT_CLOSED if exc is None else proto.READ_ERROR
+        self._broker.close_session(self._session, reason)
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def pause_writing(self) -> None:
+        """The socket did not take everything."""
+        delay = self._broker.options.write_deadline
+        self._deadline = self._broker.timers.call_later(delay, self._write_deadline)
+
+    def resume_writing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    # -- the session's side (Link) ----------------------------------------------------------------
+
+    def flush(self) -> None:
+        session = self._session
+        if not session.out:
+            return
+        data = session.take_output()
+        transport = self._transport
+        if transport.is_closing():
+            return
+        transport.write(data)
+        pending = transport.get_write_buffer_size()
+        if pending:
+            limit = self._broker.options.max_pending
+            if pending > limit:
+                self._slow(proto.SLOW_CONSUMER_PENDING, f"MaxPending of {limit} Exceeded")
+            elif pending * 4 > limit * 3:
+                self._broker.congested = True
+
+    def close(self) -> None:
+        """Close once everything queued is written, or the write deadline is over."""
+        for timer in (self._auth, self._ping):
+            if timer is not None:
+                timer.cancel()
+        if not self._transport.is_closing():
+            self._transport.close()
+            if self._transport.get_write_buffer_size() and self._deadline is None:
+                self.pause_writing()
+
+    def pending_bytes(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    # -- timers -----------------------------------------------------------------------------------
+
+    def _auth_timeout(self) -> None:
+        session = self._session
+        if session.awaiting_auth:
+            session.send_error("Authentication Timeout")
+            self._broker.close_session(session, proto.AUTHENTICATION_TIMEOUT)
+
+    def _ping_due(self) -> None:
+        broker, session = self._broker, self._session
+        interval = broker.options.ping_interval
+        now = broker.clock.monotonic()
+        idle = (broker.clock.now_ns() - session.last_activity_ns) / 1e9
+        if session.rtt is None or idle >= interval or now - self._rtt_at > RTT_EVERY:
+            if session.pings_out + 1 > broker.options.ping_max:
+                broker.stale_connections += 1
+                session.send_error("Stale Connection")
+                broker.close_session(session, proto.STALE_CONNECTION)
+                return
+            session.pings_out += 1
+            session.rtt_start = self._rtt_at = now
+            session.send(proto.PING)
+            broker.flush_soon()
+        self._ping = broker.timers.call_later(interval, self._ping_due)
+
+    def _write_deadline(self) -> None:
+        self._deadline = None
+        pending = self.pending_bytes()
+        if not pending:
+            return
+        seconds = self._broker.options.write_deadline
+        text = f"WriteDeadline of {seconds:g}s exceeded with {pending} total bytes."
+        self._slow(proto.SLOW_CONSUMER_DEADLINE, text)
+
+    def _slow(self, reason: str, text: str) -> None:
+        broker, session = self._broker, self._session
+        if not session.closed:
+            broker.slow_consumers += 1
+            broker.log.info(f"{label(session)} - Slow Consumer Detected: {text}")
+            broker.close_session(session, reason)
+        self._transport.abort()  # the peer does not read: there is nobody to flush to
+
+    def _stall(self) -> None:
+        self._session.stalls += 1
+        self._broker.stalled_clients += 1
+        self._transport.pause_reading()
+        self._broker.timers.call_later(STALL, self._resume)
+
+    def _resume(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.resume_reading()

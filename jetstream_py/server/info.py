@@ -1,0 +1,67 @@
+"""The INFO line: what the server says of itself, to each client with its own id and address."""
+
+from __future__ import annotations
+
+import msgspec
+
+from jetstream_py.version import API_LEVEL, NATS_VERSION, __version__
+
+
+class Info(msgspec.Struct, omit_defaults=True):
+    """Fields in the order of the real server; those with a default are left out when they have it."""
+
+    server_id: str
+    server_name: str
+    version: str
+    proto: int
+    git_commit: str
+    go: str
+    host: str
+    port: int
+    headers: bool
+    max_payload: int
+    client_id: int
+    client_ip: str
+    auth_required: bool = False
+    ldm: bool = False
+    connect_urls: list[str] = []
+    connect_info: bool = False
+    remote_account: str = ""
+    api_lvl: int = 0
+    xkey: str = ""
+    jetstream_py_version: str = ""
+
+
+def render(info: Info) -> bytes:
+    """The line with the blank before its end that nats-server 2.15 sends."""
+    return b"INFO " + msgspec.json.encode(info) + b" \r\n"
+
+
+def template(
+    *,
+    server_id: str,
+    server_name: str,
+    host: str,
+    port: int,
+    headers: bool,
+    max_payload: int,
+    xkey: str,
+) -> Info:
+    """The part that is the same for every client."""
+    return Info(
+        server_id=server_id,
+        server_name=server_name,
+        version=NATS_VERSION,
+        proto=1,
+        git_commit=f"py{__version__}",
+        go="python",
+        host=host,
+        port=port,
+        headers=headers,
+        max_payload=max_payload,
+        client_id=0,
+        client_ip="",
+        api_lvl=API_LEVEL,
+        xkey=xkey,
+        jetstream_py_version=__version__,
+    )

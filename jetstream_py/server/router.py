@@ -1,0 +1,203 @@
+"""From a subject to its receivers, without asking the trie twice.
+
+Theory of operation. Three caches stand in front of the sublist, each bounded:
+
+* lines: the whole control line of a publish (`PUB orders.new 128`) -> a ready `Pub`, with the start of
+  every outgoing message already rendered. The hot path is one dict lookup. Lines that carry a reply
+  are never kept (each is unique), nor are those addressed to an inbox.
+* routes: literal subject -> `Route`.
+* prefixes: all tokens but the last -> `Route`, for subjects whose last token makes no difference
+  (see `sublist`): reply inboxes, and telemetry under one wildcard subscription.
+
+Invariant: whatever a cache holds is what the trie would answer now. A change of the subscriptions
+kills every route that it can affect, and a killed route takes its lines along. A literal pattern can
+affect its own subject and the prefix above it; a wildcard pattern everything below its literal first
+tokens, found through an index by the first two tokens. A kill costs no more than it took to make what
+is killed, so churn costs a constant factor, never a scan.
+
+When a cache is full everything goes and is made again as needed: a flood of ever new subjects costs
+time, not memory.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jetstream_py import limits
+from jetstream_py.server.sublist import Sub, Sublist
+from jetstream_py.subject import is_literal
+
+Head = tuple[Sub, bytes]
+Lines = dict[bytes, "Pub"]
+
+_INBOX: Final = b"_INBOX."
+
+
+class Route:
+    """The receivers of a subject (or of all subjects below a prefix)."""
+
+    __slots__ = ("groups", "headers", "key", "lines", "plain", "simple")
+
+    def __init__(
+        self, key: bytes, plain: tuple[Sub, ...], groups: tuple[tuple[Sub, ...], ...]
+    ) -> None:
+        self.key = key
+        self.plain = plain
+        self.groups = groups
+        # simple: every receiver gets every message, so the delivery can be rendered in advance.
+        self.simple = not groups and all(
+            sub.session.plain_delivery and not sub.max for sub in plain
+        )
+        self.headers = all(sub.session.headers for sub in plain)
+        self.lines: list[tuple[Lines, bytes]] = []
+
+
+class Pub:
+    """A publish, parsed: everything but the payload."""
+
+    __slots__ = ("fan", "hdr", "reply", "route", "size", "size_text", "subject")
+
+    route: Route  # set once the publish passed its checks
+
+    def __init__(self, subject: bytes, reply: bytes, hdr: int, size: int, size_text: bytes) -> None:
+        self.subject = subject
+        self.reply = reply
+        self.hdr = hdr  # bytes of headers, -1: a PUB
+        self.size = size  # headers and payload
+        self.size_text = size_text  # as the client wrote it: subscribers see the same digits
+        self.fan: tuple[Head, ...] | None = None  # ready deliveries, when the route is simple
+
+    def head(self, sub: Sub) -> bytes:
+        """The start of the message that `sub` gets."""
+        if self.hdr < 0:
+            return self._head(b"MSG", sub.sid, self.size_text)
+        if sub.session.headers:
+            return self._head(b"HMSG", sub.sid, self.size_text)
+        return self._head(b"MSG", sub.sid, b"%d" % (self.size - self.hdr))  # headers stripped
+
+    def _head(self, verb: bytes, sid: bytes, size: bytes) -> bytes:
+        if self.reply:
+            return b"%b %b %b %b %b\r\n" % (verb, self.subject, sid, self.reply, size)
+        return b"%b %b %b %b\r\n" % (verb, self.subject, sid, size)
+
+
+class Router:
+    """The subscriptions of one account, with the caches in front of them."""
+
+    def __init__(self, cached: bool = True) -> None:
+        self.sublist = Sublist()
+        self.resolved = 0  # questions that the trie had to answer
+        self.lines: Lines = {}
+        self._cached = cached
+        self._weight = 0  # of all lines: one each, and one for each rendered head
+        self._routes: dict[bytes, Route] = {}
+        self._prefixes: dict[bytes, Route] = {}
+        self._index: dict[bytes, dict[bytes, list[Route]]] = {}
+        self._count = 0  # routes in the index
+
+    # -- changes ----------------------------------------------------------------------------------
+
+    def subscribe(self, sub: Sub) -> None:
+        self.sublist.insert(sub)
+        self.invalidate(sub.subject)
+
+    def unsubscribe(self, sub: Sub) -> None:
+        self.sublist.remove(sub)
+        self.invalidate(sub.subject)
+
+    def invalidate(self, pattern: bytes) -> None:
+        """Forget every route that a subscription to `pattern` can be part of."""
+        tokens = pattern.split(b".", 2)
+        if is_literal(pattern):
+            self._kill_literal(pattern)
+        elif tokens[0] in (b"*", b">"):
+            self.forget_all()
+        elif len(tokens) == 1 or tokens[1] in (b"*", b">"):
+            for routes in self._index.pop(tokens[0], {}).values():
+                self._kill(routes)
+        else:
+            self._kill(self._index.get(tokens[0], {}).pop(tokens[1], []))
+
+    def forget_all(self) -> None:
+        self.lines.clear()
+        self._weight = 0
+        self._routes.clear()
+        self._prefixes.clear()
+        self._index.clear()
+        self._count = 0
+
+    def _kill_literal(self, subject: bytes) -> None:
+        doomed = [self._routes.pop(subject, None)]
+        cut = subject.rfind(b".")
+        if cut > 0:
+            doomed.append(self._prefixes.pop(subject[:cut], None))
+        for route in doomed:
+            if route is not None:
+                self._drop_lines(route)
+                # The index keeps the dead route until its bucket goes: dropping lines twice is
+                # harmless, and removing it here would be a scan.
+
+    def _kill(self, routes: list[Route]) -> None:
+        self._count -= len(routes)
+        for route in routes:
+            for cache in (self._routes, self._prefixes):
+                if cache.get(route.key) is route:
+                    del cache[route.key]
+            self._drop_lines(route)
+
+    def _drop_lines(self, route: Route) -> None:
+        for lines, line in route.lines:
+            pub = lines.get(line)
+            if pub is not None and pub.route is route:
+                del lines[line]
+                self._weight -= 1 + len(pub.fan or ())
+        route.lines.clear()
+
+    # -- questions --------------------------------------------------------------------------------
+
+    def route(self, subject: bytes) -> Route:
+        """The receivers of a literal subject, now."""
+        route = self._routes.get(subject)
+        if route is None:
+            cut = subject.rfind(b".")
+            prefix = subject[:cut] if cut > 0 else b""
+            route = self._prefixes.get(prefix)
+            if route is None:
+                route = self._resolve(subject, prefix)
+        return route
+
+    def _resolve(self, subject: bytes, prefix: bytes) -> Route:
+        self.resolved += 1
+        plain, groups, any_last_token = self.sublist.match(subject)
+        if not self._cached:
+            return Route(subject, plain, groups)
+        if self._count >= limits.ROUTE_CACHE:
+            self.forget_all()
+        if any_last_token and prefix:
+            route = self._prefixes[prefix] = Route(prefix, plain, groups)
+        else:
+            route = self._routes[subject] = Route(subject, plain, groups)
+        first, _, rest = subject.partition(b".")
+        second = rest.partition(b".")[0]
+        self._index.setdefault(first, {}).setdefault(second, []).append(route)
+        self._count += 1
+        return route
+
+    def remember(self, line: bytes, pub: Pub) -> None:
+        """Keep a parsed publish under its control line, if it is one that may come again."""
+        if (
+            not self._cached
+            or pub.reply
+            or len(line) > limits.LINE_CACHE_LEN
+            or pub.subject.startswith(_INBOX)
+        ):
+            return
+        route = pub.route
+        if route.simple and (pub.hdr < 0 or route.headers):
+            pub.fan = tuple([(sub, pub.head(sub)) for sub in route.plain])
+        self._weight += 1 + len(pub.fan or ())
+        if self._weight > limits.LINE_CACHE:
+            self.forget_all()
+            return
+        self.lines[line] = pub
+        route.lines.append((self.lines, line))

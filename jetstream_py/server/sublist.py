@@ -1,0 +1,193 @@
+"""Who is subscribed to what: a trie over tokens.
+
+Promise: `match(subject)` returns every plain subscription and every queue group whose pattern covers
+the subject, at a cost that depends on the number of tokens and of matching branches, not on the number
+of subscriptions. Patterns with the same tokens share nodes; `*` and `>` are fields of a node, not keys,
+so a publish to a subject that literally contains `*` is just another token.
+
+A match walks the trie level by level. That also answers a second question for free: if no node reached
+at the last level has literal children, the result is the same for *any* last token. Reply inboxes
+(`_INBOX.<id>.<anything>` under a subscription `_INBOX.<id>.*`) are of that kind, and the router keeps
+one route for all of them instead of one for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from jetstream_py.server.session import Session
+
+
+class Sub:
+    """One subscription of one connection."""
+
+    __slots__ = ("max", "msgs", "out", "queue", "session", "sid", "subject")
+
+    def __init__(self, session: Session, subject: bytes, queue: bytes, sid: bytes) -> None:
+        self.session = session
+        self.subject = subject
+        self.queue = queue  # b"" : a plain subscription
+        self.sid = sid
+        self.msgs = 0
+        self.max = 0  # 0: until UNSUB
+        self.out = session.out  # the list that deliveries are appended to
+
+
+class Match(NamedTuple):
+    """The receivers of a subject."""
+
+    plain: tuple[Sub, ...]
+    groups: tuple[tuple[Sub, ...], ...]
+    any_last_token: bool  # the same for every subject that differs in the last token only
+
+
+NO_MATCH = Match((), (), False)
+
+
+class _Node:
+    __slots__ = ("children", "full", "groups", "plain", "star")
+
+    def __init__(self) -> None:
+        self.children: dict[bytes, _Node] = {}
+        self.star: _Node | None = None
+        self.full: _Node | None = None  # `>`: its children are never used
+        self.plain: dict[Sub, None] = {}
+        self.groups: dict[bytes, dict[Sub, None]] = {}
+
+    def idle(self) -> bool:
+        return not (self.plain or self.groups or self.children or self.star or self.full)
+
+
+class Sublist:
+    """The subscriptions of one account."""
+
+    def __init__(self) -> None:
+        self._root = _Node()
+        self.count = 0
+        self.inserts = 0
+        self.removes = 0
+
+    def insert(self, sub: Sub) -> None:
+        node = self._root
+        for token in sub.subject.split(b"."):
+            node = _descend(node, token)
+        if sub.queue:
+            node.groups.setdefault(sub.queue, {})[sub] = None
+        else:
+            node.plain[sub] = None
+        self.count += 1
+        self.inserts += 1
+
+    def remove(self, sub: Sub) -> None:
+        """Take a subscription out and prune the branch that nobody needs any more."""
+        path = [self._root]
+        tokens = sub.subject.split(b".")
+        for token in tokens:
+            child = _child(path[-1], token)
+            if child is None:
+                return
+            path.append(child)
+        leaf = path[-1]
+        if sub.queue:
+            members = leaf.groups.get(sub.queue, {})
+            if members.pop(sub, sub) is sub:
+                return
+            if not members:
+                del leaf.groups[sub.queue]
+        elif leaf.plain.pop(sub, sub) is sub:
+            return
+        self.count -= 1
+        self.removes += 1
+        for i in range(len(tokens), 0, -1):
+            if not path[i].idle():
+                break
+            _unlink(path[i - 1], tokens[i - 1])
+
+    def match(self, subject: bytes) -> Match:
+        tokens = subject.split(b".")
+        if b"" in tokens:
+            return NO_MATCH  # a subject with an empty token reaches nobody
+        last = tokens.pop()
+        hits: list[_Node] = []
+        level = [self._root]
+        for token in tokens:
+            below: list[_Node] = []
+            for node in level:
+                if node.full is not None:
+                    hits.append(node.full)
+                child = node.children.get(token)
+                if child is not None:
+                    below.append(child)
+                if node.star is not None:
+                    below.append(node.star)
+            if not below:
+                return _collect(hits, True)
+            level = below
+        any_last = True
+        for node in level:
+            if node.full is not None:
+                hits.append(node.full)
+            if node.children:
+                any_last = False
+                child = node.children.get(last)
+                if child is not None:
+                    hits.append(child)
+            if node.star is not None:
+                hits.append(node.star)
+        return _collect(hits, any_last and bool(tokens))
+
+    def subscriptions(self) -> Iterator[Sub]:
+        """All of them, in no promised order."""
+        stack = [self._root]
+        while stack:
+            node = stack.pop()
+            yield from node.plain
+            for members in node.groups.values():
+                yield from members
+            stack.extend(node.children.values())
+            stack.extend(branch for branch in (node.star, node.full) if branch is not None)
+
+
+def _descend(node: _Node, token: bytes) -> _Node:
+    child = _child(node, token)
+    if child is None:
+        child = _Node()
+        if token == b"*":
+            node.star = child
+        elif token == b">":
+            node.full = child
+        else:
+            node.children[token] = child
+    return child
+
+
+def _child(node: _Node, token: bytes) -> _Node | None:
+    if token == b"*":
+        return node.star
+    if token == b">":
+        return node.full
+    return node.children.get(token)
+
+
+def _unlink(node: _Node, token: bytes) -> None:
+    if token == b"*":
+        node.star = None
+    elif token == b">":
+        node.full = None
+    else:
+        del node.children[token]
+
+
+def _collect(hits: list[_Node], any_last: bool) -> Match:
+    if not hits:
+        return Match((), (), any_last)
+    plain: list[Sub] = []
+    groups: dict[bytes, list[Sub]] = {}
+    for node in hits:
+        plain.extend(node.plain)
+        for name, members in node.groups.items():
+            # The same group name under two patterns is one group: one copy for each message.
+            groups.setdefault(name, []).extend(members)
+    return Match(tuple(plain), tuple(map(tuple, groups.values())), any_last)

@@ -1,0 +1,110 @@
+"""Debug and trace lines about connections, in the form that people know from nats-server.
+
+Secrets in CONNECT are blanked here, before any text reaches a log.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jetstream_py.log import Log
+    from jetstream_py.server.router import Pub
+    from jetstream_py.server.session import Session
+
+_SECRETS = re.compile(
+    rb'("(?:pass|auth_token|sig|nkey|jwt|proxy_sig)"\s*:\s*")((?:[^"\\]|\\.)*)', re.IGNORECASE
+)
+
+
+def redact(connect: bytes) -> bytes:
+    """A CONNECT's JSON without its secrets."""
+    return _SECRETS.sub(rb"\1[REDACTED]", connect)
+
+
+def label(session: Session) -> str:
+    """`ip:port - cid:7 - "v1.2:python:worker" - "$G/user:bob"`"""
+    host = f"[{session.ip}]" if ":" in session.ip else session.ip
+    text = f"{host}:{session.port} - cid:{session.cid}"
+    if session.connected:
+        client = session.connect
+        version = f"v{client.version}" if client.version else ""
+        who = ":".join(part for part in (version, client.lang, client.name) if part)
+        if who:
+            text += f" - {_quote(who)}"
+        if session.user:
+            text += f" - {_quote(session.account.name + '/user:' + session.user)}"
+    return text
+
+
+class Tracer:
+    """Writes what passes over a connection."""
+
+    def __init__(self, log: Log, max_payload_text: int) -> None:
+        self._log = log
+        self._max = max_payload_text
+
+    def line(self, session: Session, arrow: str, text: bytes) -> None:
+        self._log.trace(f"{label(session)} - {arrow} [{_text(text)}]")
+
+    def incoming(self, session: Session, verb: bytes, arguments: bytes) -> None:
+        if verb == b"CONNECT":
+            arguments = redact(arguments)
+        self.line(session, "<<-", verb + b" " + arguments if arguments else verb)
+
+    def outgoing(self, session: Session, control: bytes) -> None:
+        if control.startswith((b"INFO", b"HMSG")):
+            return
+        text = control.strip()
+        if text.startswith(b"-ERR"):
+            text = b"-ERR " + text[4:].strip(b" '")
+        self.line(session, "->>", b"OK" if text == b"+OK" else text)
+
+    def publish(self, session: Session, pub: Pub, body: bytes) -> None:
+        verb = b"PUB" if pub.hdr < 0 else b"HPUB"
+        parts = [part for part in (pub.subject, pub.reply, pub.size_text) if part]
+        self.incoming(session, verb, b" ".join(parts))
+        self.payload(session, "<<-", body)
+
+    def delivery(self, session: Session, head: bytes, body: bytes) -> None:
+        self.line(session, "->>", head.strip())
+        self.payload(session, "->>", body)
+
+    def payload(self, session: Session, arrow: str, body: bytes) -> None:
+        """`body` ends in CRLF, which is not shown. An empty payload is not traced."""
+        if len(body) <= 2:
+            return
+        shown = body[:-2]
+        if self._max and len(shown) > self._max:
+            text = _quote_bytes(shown[: self._max])[:-1] + '..."'
+        else:
+            text = _quote_bytes(shown)
+        self._log.trace(f"{label(session)} - {arrow} MSG_PAYLOAD: [{text}]")
+
+    def dropped(self, session: Session, sid: bytes) -> None:
+        self.line(session, "<->", b"DELSUB " + sid)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _quote(text: str) -> str:
+    """In double quotes, with control characters visible: a client's name cannot forge a log line."""
+    return _quote_bytes(text.encode("utf-8", "replace"))
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _quote_bytes(data: bytes) -> str:
+    def show(char: str) -> str:
+        if char in _ESCAPES:
+            return _ESCAPES[char]
+        code = ord(char)
+        if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8
+            return f"\\x{code - 0xDC00:02x}"
+        return char if char.isprintable() else f"\\x{code:02x}" if code < 128 else f"\\u{code:04x}"
+
+    return '"' + "".join(map(show, data.decode("utf-8", "surrogateescape"))) + '"'

@@ -1,0 +1,46 @@
+"""Subjects: dot-separated tokens; `*` stands for one token, a final `>` for one or more."""
+
+from __future__ import annotations
+
+import re
+
+# A token is one or more bytes other than the separator and white space.
+_SUBSCRIBE = re.compile(rb"(?:[^. \t\r\n]+\.)*[^. \t\r\n]+\Z")
+_WILD_TOKEN = re.compile(rb"(?:^|\.)[*>](?:\.|\Z)")
+
+
+def is_valid(subject: bytes) -> bool:
+    """May a client subscribe to it? No empty token, no white space, `>` only at the end."""
+    if not _SUBSCRIBE.match(subject):
+        return False
+    at = subject.find(b">")
+    while at >= 0:
+        alone = at == 0 or subject[at - 1] == 46
+        if alone and subject[at + 1 : at + 2] == b".":
+            return False
+        at = subject.find(b">", at + 1)
+    return True
+
+
+def is_literal(subject: bytes) -> bool:
+    """True when no token is a wildcard (`a.*b` is literal)."""
+    if b"*" not in subject and b">" not in subject:
+        return True
+    return _WILD_TOKEN.search(subject) is None
+
+
+def is_valid_literal(subject: bytes) -> bool:
+    """May a pedantic client publish to it?"""
+    return is_valid(subject) and is_literal(subject)
+
+
+def matches(subject: bytes, pattern: bytes) -> bool:
+    """Does the literal `subject` fall under `pattern`? The judge that tests hold the trie against."""
+    tokens = subject.split(b".")
+    wanted = pattern.split(b".")
+    for i, want in enumerate(wanted):
+        if want == b">" and i == len(wanted) - 1:
+            return len(tokens) > i
+        if i >= len(tokens) or (want != b"*" and want != tokens[i]):
+            return False
+    return len(tokens) == len(wanted)
