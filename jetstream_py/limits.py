@@ -23,6 +23,7 @@ DEFAULT_PORT: Final = 4222
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
 LINE_CACHE_LEN: Final = 256  # longer control lines are parsed each time
+SIZE_CACHE: Final = 16_384  # spellings of a payload size, per process
 ROUTE_CACHE: Final = 65_536  # resolved literal subjects and inbox prefixes per account
 
 # -- configuration files ---------------------------------------------------------------------------

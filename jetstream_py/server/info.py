@@ -33,8 +33,8 @@ class Info(msgspec.Struct, omit_defaults=True):
 
 
 def render(info: Info) -> bytes:
-    """The line with the blank before its end that nats-server 2.15 sends."""
-    return b"INFO " + msgspec.json.encode(info) + b" \r\n"
+    """The line as queued, with the blank before its end that nats-server 2.15 sends."""
+    return b"INFO " + msgspec.json.encode(info) + b" \r"
 
 
 def template(

@@ -29,10 +29,10 @@ SERVER_SHUTDOWN: Final = "Server Shutdown"
 HEADER_VIOLATION: Final = "Message Header Violation"
 NO_RESPONDERS_HEADERS: Final = "No Responders Requires Headers"
 
-CRLF: Final = b"\r\n"
-OK: Final = b"+OK\r\n"
-PING: Final = b"PING\r\n"
-PONG: Final = b"PONG\r\n"
+# Control lines as a session queues them: without their LF (see `ingest`).
+OK: Final = b"+OK\r"
+PING: Final = b"PING\r"
+PONG: Final = b"PONG\r"
 
 SIZE_DIGITS: Final = 9  # longer size fields are malformed, whatever their value
 
@@ -110,7 +110,9 @@ def control_line_exceeded() -> Fault:
 # reroute in another's name.
 RESERVED_SUBJECTS: Final = (b"$GR.", b"_GR_.")
 RESERVED_REPLIES: Final = (b"_R_.", b"_GR_.", b"$JS.ACK.")
+RESERVED_STARTS: Final = {name[:2] for name in RESERVED_SUBJECTS + RESERVED_REPLIES}  # a quick no
 SYSTEM_QUEUE: Final = b"_sys_"
+INBOX: Final = b"_INBOX."  # where replies go: each subject is used once
 
 
 # -- arguments --------------------------------------------------------------------------------------
@@ -137,8 +139,8 @@ def parse_size(digits: bytes) -> int:
 
 
 def error(text: str) -> bytes:
-    """`-ERR` as sent. Client data in `text` came from one line, so it holds no line end."""
-    return b"-ERR '%b'\r\n" % text.encode("utf-8", "surrogateescape")
+    """`-ERR` as queued. Client data in `text` came from one line, so it holds no line end."""
+    return b"-ERR '%b'\r" % text.encode("utf-8", "surrogateescape")
 
 
 def shown(data: bytes) -> str:
@@ -147,6 +149,6 @@ def shown(data: bytes) -> str:
 
 
 def no_responders(reply: bytes, sid: bytes, subject: bytes) -> bytes:
-    """The status that a request with no receiver gets, up to its final line end."""
+    """The status that a request with no receiver gets, up to its final LF."""
     block = b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject
-    return b"HMSG %b %b %d %d\r\n%b\r\n" % (reply, sid, len(block), len(block), block)
+    return b"HMSG %b %b %d %d\r\n%b\r" % (reply, sid, len(block), len(block), block)

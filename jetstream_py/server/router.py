@@ -3,8 +3,8 @@
 Theory of operation. Three caches stand in front of the sublist, each bounded:
 
 * lines: the whole control line of a publish (`PUB orders.new 128`) -> a ready `Pub`, with the start of
-  every outgoing message already rendered. The hot path is one dict lookup. Lines that carry a reply
-  are never kept (each is unique), nor are those addressed to an inbox.
+  every outgoing message already rendered. The hot path is one dict lookup. The caller keeps lines
+  out that will not come again: those with a reply, and those addressed to an inbox.
 * routes: literal subject -> `Route`.
 * prefixes: all tokens but the last -> `Route`, for subjects whose last token makes no difference
   (see `sublist`): reply inboxes, and telemetry under one wildcard subscription.
@@ -21,16 +21,12 @@ time, not memory.
 
 from __future__ import annotations
 
-from typing import Final
-
 from jetstream_py import limits
 from jetstream_py.server.sublist import Sub, Sublist
 from jetstream_py.subject import is_literal
 
 Head = tuple[Sub, bytes]
 Lines = dict[bytes, "Pub"]
-
-_INBOX: Final = b"_INBOX."
 
 
 class Route:
@@ -55,7 +51,7 @@ class Route:
 class Pub:
     """A publish, parsed: everything but the payload."""
 
-    __slots__ = ("fan", "hdr", "reply", "route", "size", "size_text", "subject")
+    __slots__ = ("cut", "fan", "guarded", "hdr", "reply", "route", "size", "size_text", "subject")
 
     route: Route  # set once the publish passed its checks
 
@@ -64,21 +60,22 @@ class Pub:
         self.reply = reply
         self.hdr = hdr  # bytes of headers, -1: a PUB
         self.size = size  # headers and payload
+        self.cut = size + 1  # with the CR that follows it
         self.size_text = size_text  # as the client wrote it: subscribers see the same digits
+        self.guarded = False  # touches a reserved name: look twice
         self.fan: tuple[Head, ...] | None = None  # ready deliveries, when the route is simple
 
     def head(self, sub: Sub) -> bytes:
-        """The start of the message that `sub` gets."""
-        if self.hdr < 0:
-            return self._head(b"MSG", sub.sid, self.size_text)
-        if sub.session.headers:
-            return self._head(b"HMSG", sub.sid, self.size_text)
-        return self._head(b"MSG", sub.sid, b"%d" % (self.size - self.hdr))  # headers stripped
-
-    def _head(self, verb: bytes, sid: bytes, size: bytes) -> bytes:
+        """The first line of the message that `sub` gets, without its LF."""
+        verb, size = b"MSG", self.size_text
+        if self.hdr >= 0:
+            if sub.session.headers:
+                verb = b"HMSG"
+            else:
+                size = b"%d" % (self.size - self.hdr)  # it gets the message without them
         if self.reply:
-            return b"%b %b %b %b %b\r\n" % (verb, self.subject, sid, self.reply, size)
-        return b"%b %b %b %b\r\n" % (verb, self.subject, sid, size)
+            return b" ".join((verb, self.subject, sub.sid, self.reply, size + b"\r"))
+        return b" ".join((verb, self.subject, sub.sid, size + b"\r"))
 
 
 class Router:
@@ -160,7 +157,8 @@ class Router:
         route = self._routes.get(subject)
         if route is None:
             cut = subject.rfind(b".")
-            prefix = subject[:cut] if cut > 0 else b""
+            # An empty last token reaches nobody, whatever its prefix does.
+            prefix = subject[:cut] if 0 < cut < len(subject) - 1 else b""
             route = self._prefixes.get(prefix)
             if route is None:
                 route = self._resolve(subject, prefix)
@@ -184,13 +182,8 @@ class Router:
         return route
 
     def remember(self, line: bytes, pub: Pub) -> None:
-        """Keep a parsed publish under its control line, if it is one that may come again."""
-        if (
-            not self._cached
-            or pub.reply
-            or len(line) > limits.LINE_CACHE_LEN
-            or pub.subject.startswith(_INBOX)
-        ):
+        """Keep a parsed publish under its control line, because it may come again."""
+        if not self._cached or len(line) > limits.LINE_CACHE_LEN:
             return
         route = pub.route
         if route.simple and (pub.hdr < 0 or route.headers):

@@ -72,10 +72,10 @@ class Tracer:
         self.payload(session, "->>", body)
 
     def payload(self, session: Session, arrow: str, body: bytes) -> None:
-        """`body` ends in CRLF, which is not shown. An empty payload is not traced."""
-        if len(body) <= 2:
+        """`body` ends in CR, which is not shown. An empty payload is not traced."""
+        shown = body[:-1]
+        if not shown:
             return
-        shown = body[:-2]
         if self._max and len(shown) > self._max:
             text = _quote_bytes(shown[: self._max])[:-1] + '..."'
         else:

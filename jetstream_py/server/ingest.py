@@ -1,0 +1,322 @@
+"""From the read buffer to the receivers' output: the hot path of core NATS.
+
+Theory of operation. `consume(session, data)` walks a read buffer once, in two gears that give the
+same result:
+
+* pairs: a bulk publisher sends control line, payload, control line, payload, ... One `split` at LF
+  yields exactly that alternation as long as the payloads hold no LF. A control line that the router's
+  cache knows is a publish that was parsed, routed and rendered before, so a message costs one lookup
+  and two appends for each receiver. The gear stops at the first pair that is anything else.
+* lines: find the end of the line, look it up or parse it, jump over the payload. Everything works here.
+
+A session whose traffic does not suit the first gear skips it for the next reads.
+
+Items of a session's `out` are lines without their LF: a message is two items (head, payload + CR), a
+control line is one, and `b"\\n".join` makes the bytes for the socket. So the payload that `split` cut
+out of the read buffer is written without ever being copied alone. Counters are computed once per read
+and once per write from the lengths of lists, not once per message.
+"""
+
+from __future__ import annotations
+
+from operator import length_hint
+from typing import TYPE_CHECKING
+
+from jetstream_py import limits
+from jetstream_py.server import proto
+from jetstream_py.server.proto import INBOX, RESERVED_STARTS, Fault
+from jetstream_py.server.router import Pub
+from jetstream_py.server.sublist import Sub
+from jetstream_py.subject import is_valid_literal
+
+if TYPE_CHECKING:
+    from jetstream_py.server.session import Session
+
+# Reads below this are a few messages: splitting them all would gain nothing over going line by line.
+_PAIRS_MIN = 1024
+_PAIRS_PAYLOAD = 512  # average bytes between LFs above which finding beats splitting
+_PAIRS_PAUSE = 16  # reads to pass in the second gear after the first one did not suit
+
+
+def consume(session: Session, data: bytes) -> None:
+    """Act on everything complete in `data`; what is not waits in the session. Raises Fault."""
+    pos = 0
+    if session.fast and len(data) >= _PAIRS_MIN:
+        if session.pause:
+            session.pause -= 1
+        else:
+            pos = _pairs(session, data)
+            if pos * 2 < len(data):
+                session.pause = _PAIRS_PAUSE
+    if pos < len(data):
+        _lines(session, data, pos)
+
+
+def _pairs(session: Session, data: bytes) -> int:
+    """First gear. Returns how far it came."""
+    parts = data.split(b"\n")
+    parts.pop()  # what follows the last LF is no complete line
+    bodies = parts[1::2]
+    if len(data) > len(parts) * _PAIRS_PAYLOAD:
+        return 0
+    known = session.lines
+    dirty = session.broker.dirty
+    rest = iter(bodies)
+    done = len(bodies)
+    for line, body in zip(parts[::2], rest, strict=False):
+        pub = known.get(line)
+        if pub is None or len(body) != pub.cut or body[-1] != 13 or pub.fan is None:
+            # Rather than counting every message, ask the iterator how many are left.
+            done -= length_hint(rest) + 1
+            break
+        for sub, head in pub.fan:
+            sub.msgs += 1
+            out = sub.out
+            if not out:
+                dirty.append(sub.session)
+            out.append(head)
+            out.append(body)
+    session.in_msgs += done
+    session.in_bytes += sum(map(len, bodies[:done])) - done
+    return sum(map(len, parts[: 2 * done])) + 2 * done
+
+
+def _lines(session: Session, data: bytes, pos: int) -> None:
+    """Second gear. Longer than our other functions because a call per message costs a tenth of the
+    whole; the order of the tests is the order of frequency."""
+    msgs = size_sum = 0
+    end = len(data)
+    find = data.find
+    known = session.lines
+    dirty = session.broker.dirty
+    try:
+        while pos < end:
+            eol = find(b"\n", pos)
+            if eol < 0:
+                rest = proto.unfinished(data[pos:], session.max_control_line)
+                return session.wait(rest, len(rest) + 1)
+            line = data[pos:eol]
+            pub = known.get(line)
+            if pub is None:
+                pub = _usual(session, line) or session.control(line)
+                if pub is None:
+                    if session.closed:
+                        return None
+                    known = session.lines
+                    pos = eol + 1
+                    continue
+            size = pub.size
+            stop = eol + size + 2  # of payload and CR
+            if stop >= end:
+                if stop == end and data[end - 1] != 13:
+                    raise proto.unknown_operation(data[stop - 1 :])
+                # Look again when the CR is there, and once more for the LF.
+                return session.wait(data[pos:], stop - pos + (stop == end))
+            body = data[eol + 1 : stop]
+            if body[-1] != 13 or data[stop] != 10:
+                raise proto.unknown_operation(data[stop - 1 : stop + 1])
+            msgs += 1
+            size_sum += size
+            fan = pub.fan
+            if fan is None:
+                publish(session, pub, body)
+            else:
+                for sub, head in fan:
+                    sub.msgs += 1
+                    out = sub.out
+                    if not out:
+                        dirty.append(sub.session)
+                    out.append(head)
+                    out.append(body)
+            pos = stop + 1
+    finally:
+        session.in_msgs += msgs
+        session.in_bytes += size_sum
+    return None
+
+
+# -- parsing a publish that no cache knows ----------------------------------------------------------
+
+
+def _usual(session: Session, line: bytes) -> Pub | None:
+    """A PUB spelled as client libraries do: upper case, single blanks, CR. Requests and replies are
+    never in the cache, so this is the parser that they meet; anything else is left to the full one."""
+    if not session.fast or line[:4] != b"PUB " or b"\t" in line:
+        return None
+    args = line.split(b" ")
+    reply = b""
+    if len(args) == 4:
+        _, subject, reply, size_text = args
+        if not reply:
+            return None
+    elif len(args) == 3:
+        _, subject, size_text = args
+    else:
+        return None
+    size = _SIZES.get(size_text)
+    if size is None:
+        size = _learn_size(size_text)
+    if size < 0 or not subject or len(line) > session.max_control_line:
+        return None
+    return _prepare(session, line, Pub(subject, reply, -1, size, size_text[:-1]))
+
+
+_SIZES: dict[bytes, int] = {}  # size field with its CR -> number: cheaper than to parse it again
+
+
+def _learn_size(text: bytes) -> int:
+    size = proto.parse_size(text[:-1]) if text[-1:] == b"\r" else -1
+    if size >= 0:
+        if len(_SIZES) >= limits.SIZE_CACHE:
+            _SIZES.clear()
+        _SIZES[text] = size
+    return size
+
+
+def parse_pub(session: Session, line: bytes, text: bytes) -> Pub:
+    """`PUB <subject> [reply] <size>`"""
+    args = proto.arguments(text)
+    if len(args) == 2:
+        subject, size_text = args
+        reply = b""
+    elif len(args) == 3:
+        subject, reply, size_text = args
+    else:
+        raise proto.malformed("processPub", text)
+    size = proto.parse_size(size_text)
+    if size < 0:
+        raise proto.malformed("processPub", text)
+    return _prepare(session, line, Pub(subject, reply, -1, size, size_text))
+
+
+def parse_hpub(session: Session, line: bytes, text: bytes) -> Pub:
+    """`HPUB <subject> [reply] <header size> <total size>`"""
+    if not session.headers:
+        log = "message headers not supported"
+        answer = log if session.broker.options.no_header_support else ""
+        raise Fault(proto.PROTOCOL_VIOLATION, answer, log)
+    args = proto.arguments(text)
+    if len(args) == 3:
+        subject, hdr_text, size_text = args
+        reply = b""
+    elif len(args) == 4:
+        subject, reply, hdr_text, size_text = args
+    else:
+        raise proto.malformed("processHeaderPub", text)
+    hdr = proto.parse_size(hdr_text)
+    size = proto.parse_size(size_text)
+    if hdr < 0 or size < hdr:
+        raise proto.malformed("processHeaderPub", text)
+    if hdr == 0:  # no headers after all: receivers get a plain message
+        return _prepare(session, line, Pub(subject, reply, -1, size, size_text))
+    return _prepare(session, line, Pub(subject, reply, hdr, size, hdr_text + b" " + size_text))
+
+
+def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
+    """Checks that come before the payload; then the way the message will take."""
+    if pub.size > session.max_payload:
+        log = f"maximum payload exceeded: {pub.size} vs {session.max_payload}"
+        raise Fault(proto.MAX_PAYLOAD, "Maximum Payload Violation", log)
+    router = session.account.router
+    subject = pub.subject
+    pub.route = router.route(subject)
+    if subject[:2] in RESERVED_STARTS or pub.reply[:2] in RESERVED_STARTS:
+        pub.guarded = True
+    elif session.fast and not pub.reply and subject[:7] != INBOX:
+        router.remember(line, pub)
+    return pub
+
+
+# -- delivering a message that has no ready-made way -------------------------------------------------
+
+
+def publish(session: Session, pub: Pub, body: bytes) -> None:
+    """Deliver one message that has no ready-made heads."""
+    if (pub.guarded or not session.fast) and not _admit(session, pub, body):
+        return
+    route = pub.route
+    if route.simple and (pub.hdr < 0 or route.headers):
+        dirty = session.broker.dirty
+        for sub in route.plain:
+            sub.msgs += 1
+            out = sub.out
+            if not out:
+                dirty.append(sub.session)
+            out.append(pub.head(sub))
+            out.append(body)
+        if route.plain:
+            return
+    elif _deliver_each(session, pub, body):
+        return
+    if pub.reply and session.connect.no_responders:
+        _no_responders(session, pub)
+
+
+def _admit(session: Session, pub: Pub, body: bytes) -> bool:
+    """What watched sessions and reserved subjects get before the message is routed."""
+    if session.trace:
+        session.broker.tracer.publish(session, pub, body)
+    if session.connect.pedantic and not is_valid_literal(pub.subject):
+        session.send_error("Invalid Publish Subject")
+    if pub.guarded and not _may_publish(session, pub):
+        return False
+    if session.connect.verbose:
+        session.send(proto.OK)
+    return True
+
+
+def _deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
+    """Receivers that need a look each: queue groups, limits, no echo, no headers, traces."""
+    delivered = False
+    for sub in pub.route.plain:
+        delivered |= _deliver(session, sub, pub, body)
+    for members in pub.route.groups:
+        # A random member; if it cannot take the message, the one before it, and so on.
+        at = int(session.broker.chance() * len(members))
+        for i in range(len(members)):
+            if _deliver(session, members[at - i], pub, body):
+                delivered = True
+                break
+    return delivered
+
+
+def _may_publish(session: Session, pub: Pub) -> bool:
+    if pub.subject.startswith(proto.RESERVED_SUBJECTS):
+        what = f'to "{proto.shown(pub.subject)}"'
+    elif pub.reply.startswith(proto.RESERVED_REPLIES):
+        what = f'with Reply of "{proto.shown(pub.reply)}"'
+    else:
+        return True
+    session.send_error(f"Permissions Violation for Publish {what}")
+    session.broker.violation(session, f"Publish Violation - {what}")
+    return False
+
+
+def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
+    receiver = sub.session
+    if receiver is session and not session.echo:
+        return False
+    if sub.max and sub.msgs >= sub.max:
+        return False
+    sub.msgs += 1
+    if pub.hdr > 0 and not receiver.headers:
+        body = body[pub.hdr :]
+    head = pub.head(sub)
+    out = receiver.out
+    if not out:
+        session.broker.dirty.append(receiver)
+    out.append(head)
+    out.append(body)
+    if receiver.trace:
+        session.broker.tracer.delivery(receiver, head, body)
+    if sub.max and sub.msgs >= sub.max:
+        receiver.drop(sub)
+    return True
+
+
+def _no_responders(session: Session, pub: Pub) -> None:
+    """Tell the requester at once, on its own subscription to the reply subject."""
+    for sub in session.account.router.route(pub.reply).plain:
+        if sub.session is session:
+            return session.send(proto.no_responders(pub.reply, sub.sid, pub.subject))
+    return None

@@ -1,0 +1,59 @@
+"""`python -m tests.fuzz`: the protocol fuzz in its long forms.
+
+--cases N     seeded conversations against the model (default 2,000,000)
+--first S     the first seed
+--case S      replay one seed and show it
+--atheris S   coverage-guided, for S seconds (needs the `fuzz` extra)
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+
+from tests.fuzz import protocol
+
+SLICE = 20_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.fuzz")
+    parser.add_argument("--cases", type=int, default=2_000_000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--case", type=int)
+    parser.add_argument("--atheris", type=int, default=60)
+    args = parser.parse_args()
+    if args.case is not None:
+        print(protocol.start(args.case)[1:])
+        protocol.run(args.case, 1)
+        return
+    began = time.monotonic()
+    for first in range(args.first, args.first + args.cases, SLICE):
+        protocol.run(first, min(SLICE, args.first + args.cases - first))
+        print(
+            f"{first + SLICE - args.first:>10} cases, {time.monotonic() - began:.0f} s", flush=True
+        )
+    if args.atheris:
+        guided(args.atheris)
+
+
+def guided(seconds: int) -> None:
+    """Let coverage choose the bytes: the first ones pick the cuts, the rest is the conversation."""
+    import sys
+
+    import atheris
+
+    with atheris.instrument_imports(include=["jetstream_py"]):
+        fuzz = protocol.Fuzz()
+
+    def one(data: bytes) -> None:
+        rng = random.Random(data[:2])
+        fuzz.bytes_case(data[2:], protocol.cuts_of(rng, data[2:]))
+
+    atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", "-max_len=4096"], one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
