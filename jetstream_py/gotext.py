@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 _MICROSECOND: Final = 1_000
@@ -50,8 +51,12 @@ _JSON_ESCAPES: Final = (
 def rfc3339_nano(ns: int) -> str:
     """A point in time, UTC, without the zeros at the end of its fraction."""
     seconds, fraction = divmod(ns, _SECOND)
-    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{text}{_fraction(fraction, 9)}Z"
+    return f"{_date_and_time(seconds)}{_fraction(fraction, 9)}Z"
+
+
+@lru_cache(4096)  # thousands of connections start and speak in the same few seconds
+def _date_and_time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def duration(ns: int) -> str:
@@ -85,7 +90,11 @@ def _fraction(value: int, digits: int) -> str:
 
 def uptime(ns: int) -> str:
     """Whole seconds as `1y2d3h4m5s`, from the first unit that is not zero."""
-    seconds = max(0, ns) // _SECOND
+    return _span(max(0, ns) // _SECOND)
+
+
+@lru_cache(4096)
+def _span(seconds: int) -> str:
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)

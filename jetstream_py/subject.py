@@ -30,8 +30,8 @@ def is_literal(subject: bytes) -> bool:
 
 
 def is_valid_literal(subject: bytes) -> bool:
-    """May a pedantic client publish to it?"""
-    return is_valid(subject) and is_literal(subject)
+    """May a pedantic client publish to it? (A CR may be part of it, unlike in a subscription.)"""
+    return b"" not in subject.split(b".") and is_literal(subject)
 
 
 def matches(subject: bytes, pattern: bytes) -> bool:

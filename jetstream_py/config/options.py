@@ -42,7 +42,8 @@ class JetStreamOptions(msgspec.Struct):
     """The `jetstream` block."""
 
     enabled: bool = False
-    store_dir: str = ""
+    store_dir: str = ""  # "" : a directory below the system's temporary one
+    settings: dict[str, object] = {}  # the other keys of the block, under their first names
 
 
 class Options(msgspec.Struct):
@@ -60,15 +61,16 @@ class Options(msgspec.Struct):
     system_account: str = "$SYS"
 
     max_control_line: int = limits.MAX_CONTROL_LINE
-    max_payload: int = limits.MAX_PAYLOAD
+    max_payload: int = limits.MAX_PAYLOAD  # negative: no limit
     max_pending: int = limits.MAX_PENDING
     max_connections: int = limits.MAX_CONNECTIONS  # 0 or less: no limit
-    max_subscriptions: int = 0  # per connection; 0: no limit
+    max_subscriptions: int = 0  # per connection; 0 or less: no limit
     max_sub_tokens: int = 0  # 0: no limit
     max_closed_clients: int = limits.MAX_CLOSED_CLIENTS
     ping_interval: float = limits.PING_INTERVAL
     ping_max: int = limits.PING_MAX
     write_deadline: float = limits.WRITE_DEADLINE
+    write_timeout: str = "default"  # what a missed write_deadline does: default, close or retry
     no_fast_producer_stall: bool = False
     no_header_support: bool = False
     disable_sublist_cache: bool = False

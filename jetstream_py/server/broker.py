@@ -117,11 +117,14 @@ class Broker:
         self.auth_required = options.authorization.required
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len)
+        host, port = self.host, self.port
+        if options.client_advertise:
+            host, port = split_host_port(options.client_advertise, self.port)
         self._info = info.template(
             server_id=self.server_id,
             server_name=self.server_name,
-            host=self.host,
-            port=self.port,
+            host=host,
+            port=port,
             headers=not options.no_header_support,
             max_payload=options.max_payload,
             xkey=self._xkey,
@@ -135,11 +138,15 @@ class Broker:
     # -- connections come and go ------------------------------------------------------------------
 
     def open_session(self, link: Link, ip: str, port: int) -> Session:
-        """A client connected: greet it. It may be closed already when this returns."""
+        """A client connected. The link greets it once it knows its session."""
         session = Session(self, link, self._next_cid, ip, port)
         self._next_cid += 1
         self.total_connections += 1
         self.sessions[session.cid] = session
+        return session
+
+    def greet(self, session: Session) -> None:
+        """The first INFO; the last, too, when there are too many clients."""
         session.send(self.info_line(session))
         if self.log.debugging:
             self.log.debug(f"{label(session)} - Client connection created")
@@ -147,7 +154,6 @@ class Broker:
             session.send_error("maximum connections exceeded")
             self.violation(session, "maximum connections exceeded")
             self.close_session(session, proto.MAX_CONNECTIONS)
-        return session
 
     def close_session(self, session: Session, reason: str) -> None:
         """End a connection: subscriptions go now, what is queued is still written."""
@@ -211,7 +217,7 @@ class Broker:
 
     def authenticate(self, session: Session, client: ConnectOptions) -> bool:
         user = auth.authenticate(self.options, client)
-        if user is None:
+        if user is None or client.account:  # accounts are not a client's to choose
             self.auth_violation(session)
             return False
         session.user = user
@@ -269,6 +275,14 @@ class Broker:
             for i, count in enumerate(_traffic(session)):
                 sums[i] += count
         return sums[0], sums[1], sums[2], sums[3]
+
+
+def split_host_port(text: str, default: int) -> tuple[str, int]:
+    """`host`, `host:port` or `[v6]:port`; port 0 and none mean the default."""
+    host, colon, port = text.rpartition(":")
+    if not colon or host.count(":") > 1 > host.count("]"):
+        return text, default
+    return host.strip("[]"), int(port) if port.isdigit() and int(port) else default
 
 
 def _traffic(session: Session) -> tuple[int, int, int, int]:

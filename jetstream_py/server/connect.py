@@ -44,18 +44,30 @@ class ConnectOptions(msgspec.Struct, frozen=True):
         given = decode(text)
         changed: dict[str, Any] = {}
         for key, value in given.items():
-            field = _FIELDS.get(key) or _FIELDS.get(key.lower())
+            field = _FIELDS.get(key) or _FIELDS.get(key.casefold())
             if field is None or value is None:
                 continue
             attribute, kind = field
             if type(value) is not kind or (isinstance(value, int) and abs(value) >= _INT64):
                 raise Fault(PROTOCOL_VIOLATION, log=f"CONNECT: bad value for {key!r}")
+            if isinstance(value, str):
+                value = value.encode(
+                    "utf-8", "replace"
+                ).decode()  # a lone surrogate cannot be sent on
             changed[attribute] = value
+        for key in _FOR_SERVERS:
+            changed.pop(key, None)
         return msgspec.structs.replace(self, **changed) if changed else self
 
 
+# Fields between servers: read, so that a wrong type is refused, and passed over.
+_FOR_SERVERS = ("import", "export")
 _FIELDS: dict[str, tuple[str, type]] = {
-    field.encode_name: (field.name, field.type) for field in msgspec.structs.fields(ConnectOptions)
+    **{
+        field.encode_name: (field.name, field.type)
+        for field in msgspec.structs.fields(ConnectOptions)
+    },
+    **{name: (name, dict) for name in _FOR_SERVERS},
 }
 
 
@@ -73,15 +85,13 @@ def decode(text: bytes) -> dict[str, Any]:
 
 
 def _decode_lax(text: bytes) -> Any:
-    """Accept broken UTF-8 and lone surrogates as replacement characters; refuse all else."""
+    """Accept broken UTF-8, lone surrogates and numbers beyond a double; refuse all else."""
     import json
 
     def refuse(name: str) -> None:
         raise ValueError(name)
 
     try:
-        value = json.loads(text.decode("utf-8", "replace"), parse_constant=refuse)
-        # A lone surrogate cannot be encoded again (monitoring, logs): replace it here.
-        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        return json.loads(text.decode("utf-8", "replace"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise Fault(PROTOCOL_VIOLATION, log=f"CONNECT: {error}") from None

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from jetstream_py.gotext import duration
 from jetstream_py.server import proto
 from jetstream_py.server.tracing import label
 from jetstream_py.timers import Timer
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 # A read this large is written out at once: waiting for others to add to it would gain nothing.
 LARGE_READ = 16 * 1024
-FIRST_PING = 2.0  # seconds after the accept, to learn the round trip time
+FIRST_PING = 2.0  # seconds after CONNECT, to learn the round trip time
 RTT_EVERY = 3600.0  # measure it again, even on a busy connection
 STALL = 0.005
 
@@ -54,13 +55,13 @@ class ClientConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=0)
         peer = transport.get_extra_info("peername") or ("", 0)
         self._session = session = broker.open_session(self, peer[0], peer[1])
+        broker.greet(session)
         if session.closed:
             return
         if session.awaiting_auth:
             timeout = broker.options.authorization.timeout
             self._auth = broker.timers.call_later(timeout, self._auth_timeout)
-        first = min(FIRST_PING, broker.options.ping_interval)
-        self._ping = broker.timers.call_later(first, self._ping_due)
+        self._ping = broker.timers.call_later(broker.options.ping_interval, self._ping_due)
         self.flush()
 
     def data_received(self, data: bytes) -> None:
@@ -118,11 +119,14 @@ class ClientConnection(asyncio.Protocol):
             elif pending * 4 > limit * 3:
                 self._broker.congested = True
 
+    def connected(self) -> None:
+        self._cancel_timers()
+        first = min(FIRST_PING, self._broker.options.ping_interval)
+        self._ping = self._broker.timers.call_later(first, self._ping_due)
+
     def close(self) -> None:
         """Close once everything queued is written, or the write deadline is over."""
-        for timer in (self._auth, self._ping):
-            if timer is not None:
-                timer.cancel()
+        self._cancel_timers()
         if not self._transport.is_closing():
             self._transport.close()
             if self._transport.get_write_buffer_size() and self._deadline is None:
@@ -130,6 +134,11 @@ class ClientConnection(asyncio.Protocol):
 
     def pending_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
+
+    def _cancel_timers(self) -> None:
+        for timer in (self._auth, self._ping):
+            if timer is not None:
+                timer.cancel()
 
     # -- timers -----------------------------------------------------------------------------------
 
@@ -161,8 +170,8 @@ class ClientConnection(asyncio.Protocol):
         pending = self.pending_bytes()
         if not pending:
             return
-        seconds = self._broker.options.write_deadline
-        text = f"WriteDeadline of {seconds:g}s exceeded with {pending} total bytes."
+        deadline = duration(round(self._broker.options.write_deadline * 1e9))
+        text = f"WriteDeadline of {deadline} exceeded with 1 chunks of {pending} total bytes."
         self._slow(proto.SLOW_CONSUMER_DEADLINE, text)
 
     def _slow(self, reason: str, text: str) -> None:

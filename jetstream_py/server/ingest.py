@@ -93,8 +93,7 @@ def _lines(session: Session, data: bytes, pos: int) -> None:
         while pos < end:
             eol = find(b"\n", pos)
             if eol < 0:
-                rest = proto.unfinished(data[pos:], session.max_control_line)
-                return session.wait(rest, len(rest) + 1)
+                return session.unfinished(data[pos:])
             line = data[pos:eol]
             pub = known.get(line)
             if pub is None:
@@ -192,9 +191,7 @@ def parse_pub(session: Session, line: bytes, text: bytes) -> Pub:
 def parse_hpub(session: Session, line: bytes, text: bytes) -> Pub:
     """`HPUB <subject> [reply] <header size> <total size>`"""
     if not session.headers:
-        log = "message headers not supported"
-        answer = log if session.broker.options.no_header_support else ""
-        raise Fault(proto.PROTOCOL_VIOLATION, answer, log)
+        raise Fault(proto.PROTOCOL_VIOLATION, log="message headers not supported")
     args = proto.arguments(text)
     if len(args) == 3:
         subject, hdr_text, size_text = args

@@ -57,10 +57,10 @@ def malformed(verb: str, text: bytes) -> Fault:
 
 # -- verbs ------------------------------------------------------------------------------------------
 # What stands between a verb and the rest: a blank, because arguments follow; or nothing at all, because
-# everything up to the end of the line is skipped (PINGxyz is a PING) or because it needs none (CONNECT{}).
-_WITH_ARGUMENTS: Final = (b"PUB", b"HPUB", b"SUB", b"UNSUB", b"INFO", b"-ERR")
+# everything up to the end of the line is skipped (PINGxyz is a PING) or because JSON needs none (CONNECT{}).
+_WITH_ARGUMENTS: Final = (b"PUB", b"HPUB", b"SUB", b"UNSUB", b"-ERR")
 _WITHOUT: Final = (b"PING", b"PONG", b"+OK")
-_CONNECT: Final = b"CONNECT"
+_WITH_JSON: Final = (b"CONNECT", b"INFO")
 _BLANKS: Final = b" \t"
 
 
@@ -70,8 +70,9 @@ def split_verb(line: bytes) -> tuple[bytes, bytes]:
     for verb in _WITHOUT:
         if head.startswith(verb):
             return verb, b""
-    if head.startswith(_CONNECT):
-        return _CONNECT, line[7:].lstrip(_BLANKS)
+    for verb in _WITH_JSON:
+        if head.startswith(verb):
+            return verb, line[len(verb) :].lstrip(_BLANKS)
     for verb in _WITH_ARGUMENTS:
         n = len(verb)
         if head.startswith(verb) and line[n : n + 1] in (b" ", b"\t"):
@@ -87,13 +88,13 @@ def unfinished(fragment: bytes, limit: int) -> bytes:
     for verb in (*_WITHOUT, b"HMSG"):
         if verb.startswith(head[: len(verb)]):
             return fragment[: len(verb)]
-    for verb in (*_WITH_ARGUMENTS, _CONNECT):
+    for verb in (*_WITH_ARGUMENTS, *_WITH_JSON):
         n = len(verb)
         if not verb.startswith(head[:n]):
             continue
         if len(head) <= n:
             return fragment
-        if verb is not _CONNECT and head[n] not in _BLANKS:
+        if verb in _WITH_ARGUMENTS and head[n] not in _BLANKS:
             break
         arguments = fragment[n:].lstrip(_BLANKS)
         if len(arguments) > limit:
@@ -109,7 +110,7 @@ def control_line_exceeded() -> Fault:
 # Subjects and replies that belong to the server itself: publishing there could answer, acknowledge or
 # reroute in another's name.
 RESERVED_SUBJECTS: Final = (b"$GR.", b"_GR_.")
-RESERVED_REPLIES: Final = (b"_R_.", b"_GR_.", b"$JS.ACK.")
+RESERVED_REPLIES: Final = (b"_R_.", b"_GR_.", b"$GR.", b"$JS.ACK.")
 RESERVED_STARTS: Final = {name[:2] for name in RESERVED_SUBJECTS + RESERVED_REPLIES}  # a quick no
 SYSTEM_QUEUE: Final = b"_sys_"
 INBOX: Final = b"_INBOX."  # where replies go: each subject is used once

@@ -1,19 +1,20 @@
 """From a subject to its receivers, without asking the trie twice.
 
-Theory of operation. Three caches stand in front of the sublist, each bounded:
+Theory of operation. Four caches stand in front of the sublist, each bounded:
 
 * lines: the whole control line of a publish (`PUB orders.new 128`) -> a ready `Pub`, with the start of
   every outgoing message already rendered. The hot path is one dict lookup. The caller keeps lines
   out that will not come again: those with a reply, and those addressed to an inbox.
 * routes: literal subject -> `Route`.
 * prefixes: all tokens but the last -> `Route`, for subjects whose last token makes no difference
-  (see `sublist`): reply inboxes, and telemetry under one wildcard subscription.
+  (see `sublist`): reply inboxes.
+* tails: the first tokens -> `Route`, for all subjects that go on after them: telemetry under one `>`.
 
 Invariant: whatever a cache holds is what the trie would answer now. A change of the subscriptions
 kills every route that it can affect, and a killed route takes its lines along. A literal pattern can
-affect its own subject and the prefix above it; a wildcard pattern everything below its literal first
-tokens, found through an index by the first two tokens. A kill costs no more than it took to make what
-is killed, so churn costs a constant factor, never a scan.
+affect its own subject, the prefix above it and the tails on its way; a wildcard pattern those tails
+and everything below its literal first tokens, found through an index by the first two tokens. A kill
+costs no more than it took to make what is killed, so churn costs a constant factor, never a scan.
 
 When a cache is full everything goes and is made again as needed: a flood of ever new subjects costs
 time, not memory.
@@ -23,10 +24,11 @@ from __future__ import annotations
 
 from jetstream_py import limits
 from jetstream_py.server.sublist import Sub, Sublist
-from jetstream_py.subject import is_literal
 
 Head = tuple[Sub, bytes]
 Lines = dict[bytes, "Pub"]
+
+WILD = (b"*", b">")
 
 
 class Route:
@@ -89,6 +91,7 @@ class Router:
         self._weight = 0  # of all lines: one each, and one for each rendered head
         self._routes: dict[bytes, Route] = {}
         self._prefixes: dict[bytes, Route] = {}
+        self._tails: dict[bytes, Route] = {}
         self._index: dict[bytes, dict[bytes, list[Route]]] = {}
         self._count = 0  # routes in the index
 
@@ -103,41 +106,38 @@ class Router:
         self.invalidate(sub.subject)
 
     def invalidate(self, pattern: bytes) -> None:
-        """Forget every route that a subscription to `pattern` can be part of."""
-        tokens = pattern.split(b".", 2)
-        if is_literal(pattern):
-            self._kill_literal(pattern)
-        elif tokens[0] in (b"*", b">"):
-            self.forget_all()
-        elif len(tokens) == 1 or tokens[1] in (b"*", b">"):
+        """Forget every route that a subscription to `pattern` can change."""
+        tokens = pattern.split(b".")
+        literal = next((i for i, token in enumerate(tokens) if token in WILD), len(tokens))
+        if literal == 0:
+            return self.forget_all()
+        for n in range(1, literal + 1):
+            self._kill_one(self._tails, b".".join(tokens[:n]))
+        if literal == len(tokens):
+            self._kill_one(self._routes, pattern)
+            self._kill_one(self._prefixes, b".".join(tokens[:-1]))
+        elif literal == 1:
             for routes in self._index.pop(tokens[0], {}).values():
                 self._kill(routes)
         else:
             self._kill(self._index.get(tokens[0], {}).pop(tokens[1], []))
+        return None
 
     def forget_all(self) -> None:
-        self.lines.clear()
-        self._weight = 0
-        self._routes.clear()
-        self._prefixes.clear()
-        self._index.clear()
-        self._count = 0
+        for cache in (self.lines, self._routes, self._prefixes, self._tails, self._index):
+            cache.clear()
+        self._weight = self._count = 0
 
-    def _kill_literal(self, subject: bytes) -> None:
-        doomed = [self._routes.pop(subject, None)]
-        cut = subject.rfind(b".")
-        if cut > 0:
-            doomed.append(self._prefixes.pop(subject[:cut], None))
-        for route in doomed:
-            if route is not None:
-                self._drop_lines(route)
-                # The index keeps the dead route until its bucket goes: dropping lines twice is
-                # harmless, and removing it here would be a scan.
+    def _kill_one(self, cache: dict[bytes, Route], key: bytes) -> None:
+        route = cache.pop(key, None)
+        if route is not None:
+            # The index keeps the dead route until its bucket goes: to look for it would be a scan.
+            self._drop_lines(route)
 
     def _kill(self, routes: list[Route]) -> None:
         self._count -= len(routes)
         for route in routes:
-            for cache in (self._routes, self._prefixes):
+            for cache in (self._routes, self._prefixes, self._tails):
                 if cache.get(route.key) is route:
                     del cache[route.key]
             self._drop_lines(route)
@@ -155,30 +155,48 @@ class Router:
     def route(self, subject: bytes) -> Route:
         """The receivers of a literal subject, now."""
         route = self._routes.get(subject)
-        if route is None:
-            cut = subject.rfind(b".")
-            # An empty last token reaches nobody, whatever its prefix does.
-            prefix = subject[:cut] if 0 < cut < len(subject) - 1 else b""
-            route = self._prefixes.get(prefix)
-            if route is None:
-                route = self._resolve(subject, prefix)
-        return route
+        if route is not None:
+            return route
+        cut = subject.rfind(b".")
+        if 0 < cut < len(subject) - 1:  # an empty last token reaches nobody, whatever is above it
+            route = self._prefixes.get(subject[:cut])
+            if route is not None:
+                return route
+            if self._tails and (route := self._tail(subject, cut)) is not None:
+                return route
+        return self._resolve(subject)
 
-    def _resolve(self, subject: bytes, prefix: bytes) -> Route:
+    def _tail(self, subject: bytes, cut: int) -> Route | None:
+        """Shortest first: the wider a tail is, the more subjects it serves."""
+        tails = self._tails
+        at = subject.find(b".")
+        while at <= cut:
+            route = tails.get(subject[:at])
+            if route is not None:
+                # Empty tokens further on reach nobody; they are too rare to have a place of their own.
+                return route if b".." not in subject else None
+            if at == cut:
+                break
+            at = subject.find(b".", at + 1)
+        return None
+
+    def _resolve(self, subject: bytes) -> Route:
         self.resolved += 1
-        plain, groups, any_last_token = self.sublist.match(subject)
-        if not self._cached:
-            return Route(subject, plain, groups)
+        plain, groups, depth, any_last_token = self.sublist.match(subject)
         if self._count >= limits.ROUTE_CACHE:
             self.forget_all()
-        if any_last_token and prefix:
-            route = self._prefixes[prefix] = Route(prefix, plain, groups)
-        else:
-            route = self._routes[subject] = Route(subject, plain, groups)
-        first, _, rest = subject.partition(b".")
-        second = rest.partition(b".")[0]
-        self._index.setdefault(first, {}).setdefault(second, []).append(route)
-        self._count += 1
+        cache, key = self._routes, subject
+        if depth:
+            cache, key = self._tails, b".".join(subject.split(b".", depth)[:depth])
+        elif any_last_token:
+            cache, key = self._prefixes, subject[: subject.rfind(b".")]
+        route = Route(key, plain, groups)
+        if self._cached:
+            cache[key] = route
+            first, _, rest = key.partition(b".")
+            second = rest.partition(b".")[0]
+            self._index.setdefault(first, {}).setdefault(second, []).append(route)
+            self._count += 1
         return route
 
     def remember(self, line: bytes, pub: Pub) -> None:

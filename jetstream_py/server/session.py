@@ -32,6 +32,10 @@ class Link(Protocol):
         """Write what the session has queued."""
         ...
 
+    def connected(self) -> None:
+        """A CONNECT was accepted."""
+        ...
+
     def close(self) -> None:
         """Close once everything written has left."""
         ...
@@ -60,6 +64,7 @@ class Session:
         "echo",
         "fast",
         "headers",
+        "implicit_connect",
         "in_bytes",
         "in_msgs",
         "ip",
@@ -95,9 +100,10 @@ class Session:
         self.ip = ip
         self.port = port
         self.account: Account = broker.default_account
-        self.user = ""
+        self.user = broker.options.no_auth_user
         self.connect = ConnectOptions()
-        self.awaiting_auth = broker.auth_required
+        self.implicit_connect = bool(self.user)
+        self.awaiting_auth = broker.auth_required and not self.user
         self.connected = False  # a CONNECT was accepted
         self.closed = False
         self.reason = ""
@@ -144,16 +150,32 @@ class Session:
         self._have = len(rest)
         self._want = want
 
+    def unfinished(self, fragment: bytes) -> None:
+        """The start of a control line: keep it if it can become one."""
+        if self._admits(fragment):
+            rest = proto.unfinished(fragment, self.max_control_line)
+            self.wait(rest, len(rest) + 1)
+
+    def _admits(self, line: bytes) -> bool:
+        """Before authentication a first byte that is not CONNECT's ends the session."""
+        if not self.awaiting_auth or line[:1] in (b"C", b"c"):
+            return True
+        self.broker.auth_violation(self)
+        return False
+
     def control(self, line: bytes) -> Pub | None:
         """One control line that no cache knows (with its CR, without LF). A publish is returned, its
         payload follows; everything else is done."""
-        if self.awaiting_auth and line[:1] not in (b"C", b"c"):
-            self.broker.auth_violation(self)
+        if not self._admits(line):
             return None
         raw = line[:-1] if line[-1:] == b"\r" else line
         verb, text = proto.split_verb(raw)
         if len(text) > self.max_control_line:
             raise proto.control_line_exceeded()
+        if self.implicit_connect:
+            # With no_auth_user any verb opens the session; then there is no greeting to come.
+            self.implicit_connect = False
+            self.connected = self._greeted = verb != b"CONNECT"
         if verb == b"PUB":
             return ingest.parse_pub(self, line, text)
         if verb == b"HPUB":
@@ -177,6 +199,9 @@ class Session:
         if not self._may_subscribe(subject, queue, sid):
             return
         if sid not in self.subs:
+            if not is_valid(subject):
+                self.send_error("Invalid Subject")
+                return
             sub = self.subs[sid] = Sub(self, subject, queue, sid)
             self.account.router.subscribe(sub)
         self._ok()
@@ -189,9 +214,6 @@ class Session:
             what = f'"{proto.shown(subject)}", too many tokens'
         elif options.max_subscriptions and len(self.subs) >= options.max_subscriptions:
             self.send_error("maximum subscriptions exceeded")
-            return False
-        elif not is_valid(subject):
-            self.send_error("Invalid Subject")
             return False
         else:
             return True
@@ -246,11 +268,15 @@ class Session:
         supported = not self.broker.options.no_header_support
         if client.no_responders and not (client.headers and supported):
             raise Fault(proto.NO_RESPONDERS_HEADERS, "no responders requires headers support")
-        self.drop_all()
+        if self.connected:
+            self.drop_all()  # a second CONNECT starts anew
         self.headers = client.headers and supported
         self.echo = client.echo
         self.connected = True
         self.apply_options()
+        for sub in self.subs.values():
+            self.account.router.invalidate(sub.subject)
+        self.link.connected()
         self._ok()
 
     def apply_options(self) -> None:

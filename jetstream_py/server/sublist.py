@@ -5,10 +5,16 @@ the subject, at a cost that depends on the number of tokens and of matching bran
 of subscriptions. Patterns with the same tokens share nodes; `*` and `>` are fields of a node, not keys,
 so a publish to a subject that literally contains `*` is just another token.
 
-A match walks the trie level by level. That also answers a second question for free: if no node reached
-at the last level has literal children, the result is the same for *any* last token. Reply inboxes
-(`_INBOX.<id>.<anything>` under a subscription `_INBOX.<id>.*`) are of that kind, and the router keeps
-one route for all of them instead of one for each.
+A match walks the trie level by level. That also answers a second question for free: for which other
+subjects is the result the same?
+
+* If no node reached at the last level has literal children, any last token will do. Reply inboxes
+  (`_INBOX.<id>.<anything>` under a subscription `_INBOX.<id>.*`) are of that kind.
+* If the walk ends early, because below the tokens seen so far there is nothing but `>`, then every
+  subject that goes on after those tokens will do: all of `sensors.>`, or all of a subject space that
+  nobody listens to.
+
+The router keeps one route for all such subjects instead of one for each.
 """
 
 from __future__ import annotations
@@ -40,10 +46,11 @@ class Match(NamedTuple):
 
     plain: tuple[Sub, ...]
     groups: tuple[tuple[Sub, ...], ...]
-    any_last_token: bool  # the same for every subject that differs in the last token only
+    depth: int = 0  # > 0: the same for every longer subject with the same first `depth` tokens
+    any_last_token: bool = False  # the same for every subject that differs in the last token only
 
 
-NO_MATCH = Match((), (), False)
+NO_MATCH = Match((), ())
 
 
 class _Node:
@@ -109,10 +116,11 @@ class Sublist:
         tokens = subject.split(b".")
         if b"" in tokens:
             return NO_MATCH  # a subject with an empty token reaches nobody
-        last = tokens.pop()
+        last = len(tokens) - 1
         hits: list[_Node] = []
         level = [self._root]
-        for token in tokens:
+        for i in range(last):
+            token = tokens[i]
             below: list[_Node] = []
             for node in level:
                 if node.full is not None:
@@ -123,20 +131,20 @@ class Sublist:
                 if node.star is not None:
                     below.append(node.star)
             if not below:
-                return _collect(hits, True)
+                return _collect(hits, depth=max(i, 1) if _only_full(level) else i + 1)
             level = below
-        any_last = True
+        token = tokens[last]
         for node in level:
             if node.full is not None:
                 hits.append(node.full)
-            if node.children:
-                any_last = False
-                child = node.children.get(last)
-                if child is not None:
-                    hits.append(child)
+            child = node.children.get(token)
+            if child is not None:
+                hits.append(child)
             if node.star is not None:
                 hits.append(node.star)
-        return _collect(hits, any_last and bool(tokens))
+        if not last or any(node.children for node in level):
+            return _collect(hits)
+        return _collect(hits, depth=last if _only_full(level) else 0, any_last_token=True)
 
     def subscriptions(self) -> Iterator[Sub]:
         """All of them, in no promised order."""
@@ -180,9 +188,12 @@ def _unlink(node: _Node, token: bytes) -> None:
         del node.children[token]
 
 
-def _collect(hits: list[_Node], any_last: bool) -> Match:
-    if not hits:
-        return Match((), (), any_last)
+def _only_full(level: list[_Node]) -> bool:
+    """Is there nothing below these nodes but `>`?"""
+    return not any(node.children or node.star for node in level)
+
+
+def _collect(hits: list[_Node], depth: int = 0, any_last_token: bool = False) -> Match:
     plain: list[Sub] = []
     groups: dict[bytes, list[Sub]] = {}
     for node in hits:
@@ -190,4 +201,4 @@ def _collect(hits: list[_Node], any_last: bool) -> Match:
         for name, members in node.groups.items():
             # The same group name under two patterns is one group: one copy for each message.
             groups.setdefault(name, []).extend(members)
-    return Match(tuple(plain), tuple(map(tuple, groups.values())), any_last)
+    return Match(tuple(plain), tuple(map(tuple, groups.values())), depth, any_last_token)

@@ -23,11 +23,14 @@ class FakeLink:
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
-        self.is_closed = False
+        self.is_closed = self.is_connected = False
 
     def flush(self) -> None:
         if self.session.out:
             self.written.append(self.session.take_output())
+
+    def connected(self) -> None:
+        self.is_connected = True
 
     def close(self) -> None:
         self.is_closed = True
@@ -68,8 +71,8 @@ class Client:
         self.bench = bench
         self.link = FakeLink()
         broker = bench.broker
-        # The greeting is queued before the link knows its session.
         self.session = self.link.session = broker.open_session(self.link, "127.0.0.1", 40000)
+        broker.greet(self.session)
         self.greeting = self.read()
 
     def send(self, data: bytes, cuts: Sequence[int] = ()) -> None:

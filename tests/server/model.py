@@ -11,8 +11,9 @@ from jetstream_py.subject import is_literal, is_valid, matches
 
 MAX_CONTROL = 4096
 SKIPPED = (b"PING", b"PONG", b"+OK")
-WITH_BLANK = (b"PUB", b"HPUB", b"SUB", b"UNSUB", b"INFO", b"-ERR")
-VERBS = (*SKIPPED, *WITH_BLANK, b"CONNECT", b"HMSG")
+WITH_BLANK = (b"PUB", b"HPUB", b"SUB", b"UNSUB", b"-ERR")
+WITHOUT_BLANK = (b"INFO", b"CONNECT", b"HMSG")
+VERBS = (*SKIPPED, *WITH_BLANK, *WITHOUT_BLANK)
 
 UNKNOWN = b"-ERR 'Unknown Protocol Operation'\r\n"
 TOO_LONG = b"-ERR 'maximum control line exceeded'\r\n"
@@ -77,7 +78,7 @@ class Model:
         got = b""
         for i in range(at, len(data)):
             byte = data[i : i + 1]
-            if got in SKIPPED or got in (b"HMSG", b"CONNECT"):
+            if got in SKIPPED or got in WITHOUT_BLANK:
                 return got, i
             if got in WITH_BLANK:
                 if byte in (b" ", b"\t"):
@@ -112,10 +113,10 @@ class Model:
         if len(args) not in (2, 3):
             raise Stop
         subject, sid = args[0], args[-1]
-        if not is_valid(subject):
-            self.own += b"-ERR 'Invalid Subject'\r\n"
-            return
         if sid not in self.subs:
+            if not is_valid(subject):
+                self.own += b"-ERR 'Invalid Subject'\r\n"
+                return
             self.subs[sid] = [subject]
             self.counts[sid] = 0
             self.limits.pop(sid, None)
@@ -158,7 +159,7 @@ class Model:
         return after + size + 2
 
     def route(self, subject: bytes, reply: bytes, hdr: int, sizes: bytes, payload: bytes) -> None:
-        if self.pedantic and not (is_valid(subject) and is_literal(subject)):
+        if self.pedantic and (b"" in subject.split(b".") or not is_literal(subject)):
             self.own += b"-ERR 'Invalid Publish Subject'\r\n"
         self.ok()
         if b"" in subject.split(b"."):

@@ -155,14 +155,17 @@ def test_a_new_subscription_is_served_by_cached_publishes(bench: Bench) -> None:
         (b"a..b", False, True),
         (b">.a", False, False),
         (b"a.>.b", False, False),
-        (b"a b", False, True),
-        (b"a\tb", False, True),
     ],
 )
 def test_subject_rules(subject: bytes, valid: bool, literal: bool) -> None:
     assert is_valid(subject) is valid
     assert is_literal(subject) is literal
     assert is_valid_literal(subject) is (valid and literal)
+
+
+@pytest.mark.parametrize("subject", [b"a b", b"a\tb", b"a\rb", b"a\nb", b" "])
+def test_blanks_are_not_part_of_a_subscription(subject: bytes) -> None:
+    assert not is_valid(subject)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Benchmarks of core NATS: this server and nats-server side by side, on loopback."""

@@ -1,0 +1,108 @@
+"""Two servers side by side: interleaved rounds of one case, and the ratios of the rounds.
+
+Speed on a shared machine drifts over minutes and jumps within seconds, so a rate alone says little.
+Both servers therefore run the same case in turns (A B, B A, A B, ...), each round gives one ratio,
+and the figure we look at is the median of those ratios with its smallest and largest.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from benchmarks.crew import WorkerFailed
+from benchmarks.loadgen import Case, Run, calibrate, run_case
+from benchmarks.servers import Server, ServerFailed, null_server, running
+
+_CEILING_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A server in the comparison; two contenders may be of the same kind (to see the noise)."""
+
+    label: str
+    kind: str
+
+
+@dataclass
+class Outcome:
+    """All runs of one case, in the order of the rounds, per contender."""
+
+    case: Case
+    contenders: Sequence[Contender]
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    ceiling: Run | None = None
+    error: str = ""
+
+    def ratios(self) -> list[float]:
+        """Per round, how the first contender compares to the second; above 1 is better."""
+        if len(self.contenders) < 2:
+            return []
+        first, second = (self.runs.get(contender.label, []) for contender in self.contenders[:2])
+        return [self._ratio(one, two) for one, two in zip(first, second, strict=False)]
+
+    def _ratio(self, one: Run, two: Run) -> float:
+        return two.p50 / one.p50 if self.case.by_latency else one.rate / two.rate
+
+
+def contenders(names: str) -> list[Contender]:
+    """`ours,nats` -> contenders; a repeated name gets a number."""
+    made: list[Contender] = []
+    for kind in names.split(","):
+        before = sum(1 for one in made if one.kind == kind)
+        made.append(Contender(f"{kind}-{before + 1}" if before else kind, kind))
+    return made
+
+
+def compare(
+    case: Case, who: Sequence[Contender], rounds: int, seconds: float, deadline: float
+) -> Outcome:
+    """Runs the case `rounds` times on every contender; fewer, but once, to keep the deadline."""
+    outcome = Outcome(case, who, {one.label: [] for one in who})
+    try:
+        with ExitStack() as stack:
+            servers = [(one.label, stack.enter_context(running(one.kind))) for one in who]
+            _rounds(outcome, servers, rounds, seconds, deadline)
+        outcome.ceiling = _ceiling(case)
+    except (WorkerFailed, ServerFailed) as error:
+        outcome.error = str(error)
+    return outcome
+
+
+def _rounds(
+    outcome: Outcome,
+    servers: list[tuple[str, Server]],
+    rounds: int,
+    seconds: float,
+    deadline: float,
+) -> None:
+    counts = {label: calibrate(server, outcome.case, seconds) for label, server in servers}
+    taken = 0.0
+    for number in range(rounds):
+        begin = time.monotonic()
+        if number and begin + taken > deadline:
+            return
+        for label, server in servers if number % 2 == 0 else reversed(servers):
+            outcome.runs[label].append(run_case(server, outcome.case, counts[label]))
+        taken = time.monotonic() - begin
+
+
+def _ceiling(case: Case) -> Run:
+    """The better of two runs against the null server: a ceiling is what was reached at least once."""
+    with null_server(case.mode, case.size, case.subjects) as server:
+        messages = calibrate(server, case, _CEILING_SECONDS)
+        runs = [run_case(server, case, messages) for _ in range(2)]
+    return min(runs, key=lambda run: run.p50 if case.by_latency else -run.rate)
+
+
+def median_rate(runs: Sequence[Run]) -> float:
+    return statistics.median(run.rate for run in runs)
+
+
+def median_of(runs: Sequence[Run], figure: str) -> float:
+    """The median of one figure of the runs, e.g. `p50` or `server_cpu_micros`."""
+    return statistics.median(float(getattr(run, figure)) for run in runs)

@@ -1,0 +1,179 @@
+"""The load generator: a case, the processes that play it, and what one run of it measured.
+
+Every role is a process of its own, prepared before the clock starts. The clock starts when the
+driving role (publisher or requester) starts to send and stops when the last role has proven its
+end: a publisher by a PONG to its last PING, a subscriber by the last byte due, a requester by the
+last reply.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchmarks import procfs, wire
+from benchmarks.crew import Report, crew, perform
+from benchmarks.roles.bulk import Publisher, Subscriber
+from benchmarks.roles.request import LatencyRequester, Requester, Responder
+from benchmarks.servers import Server
+
+Cast = list[tuple[type, dict[str, object]]]
+
+TIMEOUT: Final = 20.0
+_PILOT_MESSAGES: Final = {
+    "pub": 60_000,
+    "pub-sub": 60_000,
+    "fanout5": 20_000,
+    "reqrep-1000": 10_000,
+}
+_PILOT_SMALLEST: Final = 300
+_PILOT_SHARE: Final = 0.25  # of a run's length, for the second pilot
+_MOST_MESSAGES: Final = {
+    "reqrep-1": 50_000,
+    "reqrep-1-core": 50_000,
+    "reqrep-1000": 2_000_000,
+}
+_MOST_ANY: Final = 20_000_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table: what is sent, from whom to whom."""
+
+    mode: str
+    size: int
+    subjects: int
+    binary: bool = False
+    queue: bool = True
+    verify: bool = False
+
+    @property
+    def load(self) -> wire.Load:
+        return wire.Load(self.size, self.subjects, self.binary)
+
+    @property
+    def by_latency(self) -> bool:
+        return self.mode in ("reqrep-1", "reqrep-1-core")
+
+    @property
+    def pinned(self) -> bool:
+        return self.mode == "reqrep-1-core"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run measured. A message of a fan-out is one publish, not one delivery."""
+
+    messages: int
+    seconds: float
+    server_cpu: float
+    generator_cpu: float
+    reports: list[Report] = field(repr=False)
+    p50: float = 0.0
+    p99: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        return self.messages / self.seconds
+
+    @property
+    def server_cpu_micros(self) -> float:
+        return self.server_cpu / self.messages * 1e6
+
+    @property
+    def generator_cpu_micros(self) -> float:
+        return self.generator_cpu / self.messages * 1e6
+
+    @property
+    def busiest_waiting(self) -> float:
+        """How long the busiest role waited for the server, as a share of its time."""
+        return min(report.waiting for report in self.reports)
+
+
+def run_case(server: Server, case: Case, messages: int, timeout: float = TIMEOUT) -> Run:
+    """One run of about `messages` messages (whole cycles) against a running server."""
+    cast = _CASTS[case.mode](server.port, case, messages, timeout)
+    pinned = procfs.one_core(server.pid) if case.pinned else nullcontext()
+    with pinned, crew(cast, timeout) as workers:
+        before = procfs.cpu_seconds(server.pid)
+        reports = perform(workers, timeout)
+        used = procfs.cpu_seconds(server.pid) - before
+    return _measured(reports, used)
+
+
+def calibrate(server: Server, case: Case, seconds: float) -> int:
+    """How many messages keep this server busy for about `seconds`.
+
+    The first of the two pilots only warms the server up: it meets every subject for the first time.
+    """
+    messages = _PILOT_MESSAGES.get(case.mode, _PILOT_SMALLEST)
+    for share in (_PILOT_SHARE, 1.0):
+        pilot = run_case(server, case, messages)
+        wanted = int(pilot.rate * seconds * share)
+        most = _MOST_MESSAGES.get(case.mode, _MOST_ANY)
+        messages = max(_PILOT_SMALLEST, min(wanted, most))
+    return messages
+
+
+def _measured(reports: list[Report], server_cpu: float) -> Run:
+    driver = reports[-1]
+    latencies: list[float] = driver.facts.get("latencies", [])
+    cuts = statistics.quantiles(latencies, n=100) if len(latencies) > 1 else [0.0] * 99
+    return Run(
+        messages=driver.facts["messages"],
+        seconds=max(report.ended for report in reports) - driver.started,
+        server_cpu=server_cpu,
+        generator_cpu=sum(report.cpu for report in reports),
+        reports=reports,
+        p50=cuts[49],
+        p99=cuts[98],
+    )
+
+
+def _bulk(subscribers: int) -> Callable[[int, Case, int, float], Cast]:
+    def cast(port: int, case: Case, messages: int, timeout: float) -> Cast:
+        cycles = max(1, round(messages / wire.cycle_messages(case.load)))
+        common: dict[str, object] = {
+            "port": port,
+            "load": case.load,
+            "cycles": cycles,
+            "timeout": timeout,
+        }
+        receivers: Cast = [(Subscriber, common | {"count_frames": case.verify})] * subscribers
+        return [*receivers, (Publisher, common | {"announce_end": subscribers > 0})]
+
+    return cast
+
+
+def _requests(window: int) -> Callable[[int, Case, int, float], Cast]:
+    def cast(port: int, case: Case, messages: int, timeout: float) -> Cast:
+        common: dict[str, object] = {
+            "port": port,
+            "load": case.load,
+            "count": messages,
+            "timeout": timeout,
+        }
+        responder = (Responder, common | {"queue": case.queue})
+        if window == 1:
+            return [responder, (LatencyRequester, common)]
+        return [
+            responder,
+            (Requester, common | {"window": window, "keep_replies": case.verify}),
+        ]
+
+    return cast
+
+
+# The driving role comes last: it is told to go when all others already listen.
+_CASTS: Final[dict[str, Callable[[int, Case, int, float], Cast]]] = {
+    "pub": _bulk(0),
+    "pub-sub": _bulk(1),
+    "fanout5": _bulk(5),
+    "reqrep-1": _requests(1),
+    "reqrep-1-core": _requests(1),
+    "reqrep-1000": _requests(1000),
+}
+MODES: Final = tuple(_CASTS)

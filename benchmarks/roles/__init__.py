@@ -1,0 +1,28 @@
+"""The roles a worker process can play, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.roles.base import Role
+from benchmarks.roles.bulk import Publisher, Subscriber
+from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
+from benchmarks.roles.readers import PacedPublisher, Readers, StuckReader
+from benchmarks.roles.request import LatencyRequester, Requester, Responder
+
+ROLES: dict[str, Callable[..., Role]] = {
+    role.__name__: role
+    for role in (
+        Publisher,
+        Subscriber,
+        Requester,
+        LatencyRequester,
+        Responder,
+        IdleCrowd,
+        BusyCrowd,
+        Probe,
+        PacedPublisher,
+        Readers,
+        StuckReader,
+    )
+}

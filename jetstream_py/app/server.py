@@ -1,0 +1,268 @@
+"""The life of a server: start, reload, lame duck, stop.
+
+Order matters. Everything that can fail fails before clients are let in; clients are let in before
+the ports file tells harnesses that they are; on the way down the doors close first, then clients get
+what is queued for them, and the log has the last word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from jetstream_py import limits
+from jetstream_py.app import signals
+from jetstream_py.app.failure import StartError, join_host_port, listen_failure
+from jetstream_py.app.files import PortsFile, no_jetstream, prepare_store, write_pid_file
+from jetstream_py.app.lame_duck import Sleep, close_gently
+from jetstream_py.clock import Clock
+from jetstream_py.config import ConfigError, Invocation, changes, reload_options
+from jetstream_py.config.options import Options
+from jetstream_py.log import Log, LogError, LogSettings
+from jetstream_py.server.broker import Broker
+from jetstream_py.server.listener import Listener
+from jetstream_py.timers import drive
+from jetstream_py.version import NATS_VERSION, __version__
+
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor import Monitor
+
+# What clients get at most to take what is queued for them: half a second.
+FLUSH_LOOKS: Final = 50
+FLUSH_LOOK: Final = 0.01
+
+
+class App:
+    """One server process."""
+
+    def __init__(
+        self,
+        invocation: Invocation,
+        environ: Mapping[str, str],
+        log: Log,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._invocation = invocation
+        self._environ = environ
+        self._options = invocation.options
+        self._log = log
+        self._clock = clock
+        self._loop = loop
+        self._sleep = sleep
+        self._end = asyncio.Event()
+        self._listener: Listener | None = None
+        self._monitor: Monitor | None = None
+        self._ports_file: PortsFile | None = None
+        self._duck: asyncio.Task[None] | None = None
+        self.broker = Broker(self._options, clock, log, loop)
+
+    async def run(self) -> int:
+        """Start, serve, stop. Returns the exit status."""
+        self._loop.set_exception_handler(self._on_loop_error)
+        signals.install(self._loop, self.on_signal)
+        stop_timers = drive(self.broker.timers, self._loop)
+        try:
+            await self.start()
+            await self._end.wait()
+            await self.stop()
+        except StartError as error:
+            self._log.fatal(str(error))
+            self._log.fatal(error.hint)
+            await self._release()
+            return 1
+        finally:
+            stop_timers()
+            signals.uninstall(self._loop)
+        return 0
+
+    # -- start ------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Bring everything up, or raise `StartError`."""
+        options = self._options
+        self._banner()
+        if options.pid_file:
+            write_pid_file(options.pid_file)
+        if options.jetstream.enabled:
+            self._log.warn(no_jetstream(prepare_store(options.jetstream.store_dir)))
+        if options.http_port is not None:
+            self._monitor = await self._start_monitor(options.http_port)
+        self._listener = await self._listen()
+        if options.ports_file_dir:
+            self._write_ports_file(options.ports_file_dir)
+        # What lives now lives to the end: full collections need not look at it again.
+        gc.collect()
+        gc.freeze()
+        self._log.info("Server is ready")
+
+    def _banner(self) -> None:
+        options, log = self._options, self._log
+        python = ".".join(map(str, sys.version_info[:3]))
+        log.info("Starting nats-server")
+        log.info(f"  Version:  {NATS_VERSION}")
+        log.info(f"  Server:   jetstream-py {__version__}, Python {python}")
+        log.info(f"  Name:     {self.broker.server_name}")
+        log.info(f"  ID:       {self.broker.server_id}")
+        for warning in self._invocation.warnings:
+            log.warn(warning)
+        if options.config_file:
+            log.info(f"Using configuration file: {options.config_file} ({options.config_digest})")
+        if options.max_payload > limits.MAX_PAYLOAD_WARN:
+            log.warn(
+                "Maximum payloads over 8.00 MB are generally discouraged "
+                "and could lead to poor performance"
+            )
+
+    async def _start_monitor(self, port: int) -> Monitor:
+        from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
+
+        host = self._options.http_host or self._options.host
+        try:
+            monitor = await start_monitor(self.broker, host, port)
+        except OSError as error:
+            text, hint = listen_failure(host, port, error)
+            text = f"Can't start monitoring: can't listen to the monitor port: {text}"
+            raise StartError(text, hint) from error
+        except MonitorUnavailable as error:
+            text = "Can't start monitoring: aiohttp is not installed"
+            raise StartError(text, str(error)) from error
+        self._log.info(f"Starting http monitor on {join_host_port(monitor.host, monitor.port)}")
+        return monitor
+
+    async def _listen(self) -> Listener:
+        host, port = self._options.host, self._options.port
+        try:
+            listener = await Listener.open(self.broker, host, port)
+        except OSError as error:
+            text, hint = listen_failure(host, port, error)
+            where = join_host_port(host, port)
+            raise StartError(f'Error listening on port: {where}, "{text}"', hint) from error
+        where = join_host_port(listener.host, listener.port)
+        self._log.info(f"Listening for client connections on {where}")
+        return listener
+
+    def _write_ports_file(self, directory: str) -> None:
+        assert self._listener is not None
+        endpoints = {"nats": ("nats", self._listener.host, self._listener.port)}
+        if self._monitor is not None:
+            endpoints["monitoring"] = ("http", self._monitor.host, self._monitor.port)
+        ports_file = PortsFile(directory)
+        ports_file.write(endpoints)
+        self._ports_file = ports_file
+
+    # -- while running ----------------------------------------------------------------------------
+
+    def on_signal(self, number: signal.Signals) -> None:
+        self._log.info(f'Trapped "{signals.TRAPPED[number]}" signal')
+        if number == signal.SIGHUP:
+            self.reload()
+        elif number == signal.SIGUSR1:
+            self._log.reopen()
+        elif number == signal.SIGUSR2:
+            if self._duck is None:
+                self._duck = self._loop.create_task(self.lame_duck())
+        elif number == signal.SIGINT or self._duck is None:
+            self._end.set()
+        # Else: a terminate during lame duck. Kubernetes sends one right after the hook that asked
+        # for lame duck mode, and means: carry on.
+
+    def reload(self) -> None:
+        """Take the changed configuration, or keep the old one and say why."""
+        try:
+            fresh = reload_options(self._invocation, self._environ)
+            changed = changes(self._options, fresh.options)
+            self._log.configure(log_settings(fresh.options))
+        except (ConfigError, LogError) as error:
+            self._log.error(f"Failed to reload server configuration: {error}")
+            return
+        for warning in fresh.warnings:
+            self._log.warn(warning)
+        for line in changed:
+            self._log.info(f"Reloaded: {line}")
+        old, self._invocation, self._options = self._options, fresh, fresh.options
+        self.broker.apply(self._options)
+        self._move_files(old, self._options)
+        self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
+
+    def _move_files(self, old: Options, new: Options) -> None:
+        try:
+            if new.pid_file and new.pid_file != old.pid_file:
+                write_pid_file(new.pid_file)
+            if new.ports_file_dir != old.ports_file_dir:
+                if self._ports_file is not None:
+                    self._ports_file.remove()
+                    self._ports_file = None
+                if new.ports_file_dir:
+                    self._write_ports_file(new.ports_file_dir)
+        except StartError as error:
+            self._log.error(str(error))
+
+    async def lame_duck(self) -> None:
+        """Refuse new clients, let the others go in peace, then end."""
+        self._log.info("Entering lame duck mode, stop accepting new clients")
+        if self._listener is not None:
+            self._listener.close()
+        self.broker.lame_duck()
+        if self.broker.sessions:
+            grace = self._options.lame_duck_grace_period
+            await self._sleep(grace)
+            self._log.info("Closing existing clients")
+            left = max(0.0, self._options.lame_duck_duration - grace)
+            await close_gently(self.broker, left, self._sleep)
+        self._end.set()
+
+    # -- stop -------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Close the doors, flush, leave."""
+        self._log.info("Initiating Shutdown...")
+        if self._duck is not None:
+            self._duck.cancel()
+        await self._release()
+        self._log.info("Server Exiting..")
+
+    async def _release(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        links = [session.link for session in self.broker.sessions.values()]
+        self.broker.shutdown()
+        # Links tell how much is left, not when it is gone; nearly always it is gone already.
+        for _ in range(FLUSH_LOOKS):
+            if not any(link.pending_bytes() for link in links):
+                break
+            await asyncio.sleep(FLUSH_LOOK)
+        if self._monitor is not None:
+            await self._monitor.close()
+        if self._ports_file is not None:
+            self._ports_file.remove()
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A bug: say where, and go on serving the others."""
+        error = context.get("exception")
+        text = str(context.get("message", "error in the event loop"))
+        if isinstance(error, BaseException):
+            import traceback
+
+            text += "\n" + "".join(traceback.format_exception(error)).rstrip()
+        self._log.error(text)
+
+
+def log_settings(options: Options) -> LogSettings:
+    """What of the options concerns the log."""
+    return LogSettings(
+        debug=options.debug,
+        trace=options.trace,
+        logtime=options.logtime,
+        logtime_utc=options.logtime_utc,
+        file=options.log_file,
+        size_limit=options.logfile_size_limit,
+        max_num=options.logfile_max_num,
+        syslog=options.syslog,
+        remote_syslog=options.remote_syslog,
+    )

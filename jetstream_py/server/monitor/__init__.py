@@ -1,0 +1,92 @@
+"""Monitoring over HTTP: what the server is, does and has done.
+
+The answers are pure functions of the broker (`varz`, `connz`, `subsz`, `healthz`); `endpoints` is
+the table of what is served where; `server` is the thin face on aiohttp, an optional dependency.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import socket
+from typing import TYPE_CHECKING, Any, Final
+
+from jetstream_py.server.monitor.state import MonitorState
+from jetstream_py.server.monitor.view import BrokerView
+
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.server import HttpServer
+
+__all__ = ["Monitor", "MonitorState", "MonitorUnavailable", "start_monitor"]
+
+_BACKLOG: Final = 128
+
+
+class MonitorUnavailable(Exception):
+    """Monitoring was asked for and cannot be had."""
+
+
+class Monitor:
+    """A running monitoring listener."""
+
+    def __init__(self, broker: BrokerView, sock: socket.socket, state: MonitorState) -> None:
+        self.host = state.host
+        self.port = state.port
+        self._broker = broker
+        self._socket = sock
+        self._state = state
+        self._server: HttpServer | None = None
+        self._starting = asyncio.create_task(self._start(), name="monitor-start")
+
+    async def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        name = f"{__name__}.server"
+        try:
+            module: Any = await loop.run_in_executor(None, importlib.import_module, name)
+            self._server = module.HttpServer(self._broker, self._state)
+            await self._server.listen(self._socket)
+        except Exception as error:
+            # A socket that nobody serves would let requests hang: better refuse them.
+            self._socket.close()
+            self._broker.log.error(f"Monitoring did not start: {error!r}")
+
+    async def close(self) -> None:
+        """Stop listening and let answers under way end."""
+        if self._server is None:
+            self._starting.cancel()
+        await asyncio.gather(self._starting, return_exceptions=True)
+        if self._server is not None:
+            await self._server.close()
+        self._socket.close()
+
+
+async def start_monitor(broker: BrokerView, host: str, port: int) -> Monitor:
+    """Listen at once; requests wait in the backlog for the moment until aiohttp is imported.
+
+    Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
+    """
+    if importlib.util.find_spec("aiohttp") is None:
+        raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
+    sock = await _listen(host, port)
+    state = MonitorState(host, sock.getsockname()[1])
+    return Monitor(broker, sock, state)
+
+
+async def _listen(host: str, port: int) -> socket.socket:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    found.sort(key=lambda each: each[0] != socket.AF_INET)  # "localhost" is the IPv4 one
+    family, kind, proto, _, address = found[0]
+    sock = socket.socket(family, kind, proto)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setblocking(False)
+        sock.bind(address)
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock

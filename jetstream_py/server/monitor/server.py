@@ -1,0 +1,102 @@
+"""The HTTP face of monitoring, on aiohttp.
+
+Imported late and in a worker thread, because aiohttp takes longer to import than the rest of the
+server takes to start. All it does is carry: what is answered is decided in `endpoints`.
+
+Bounds: so many connections and no more (the next is closed at once), head and target of a request
+within aiohttp's buffers, a request's body is never read, an answer that the client does not take in
+time ends the connection, and so does silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from typing import Final
+
+from aiohttp import web
+
+from jetstream_py import limits
+from jetstream_py.server.monitor.endpoints import TEXT, Answer, answer
+from jetstream_py.server.monitor.state import MonitorState
+from jetstream_py.server.monitor.view import BrokerView
+
+CONNECTIONS: Final = 256  # scrapers and dashboards, not users
+KEEP_ALIVE: Final = 30.0  # two scrapes fit; also the time that a request's head may take
+TARGET_SIZE: Final = 8_190
+LINGER: Final = 1.0  # for the rest of a body that nobody wants
+SHUTDOWN: Final = 1.0
+
+# Anybody can send nonsense: that is answered, not logged. Our own failures go to the server's log.
+_SILENT: Final = logging.Logger(__name__)
+_SILENT.disabled = True
+
+
+class HttpServer:
+    """Serves one listening socket until it is closed."""
+
+    def __init__(self, broker: BrokerView, state: MonitorState) -> None:
+        self._broker = broker
+        self._state = state
+        self._web = web.Server(
+            self._handle,
+            access_log=None,
+            logger=_SILENT,
+            keepalive_timeout=KEEP_ALIVE,
+            lingering_time=LINGER,
+            max_line_size=TARGET_SIZE,
+            max_field_size=TARGET_SIZE,
+            auto_decompress=False,
+        )
+        self._listener: asyncio.Server | None = None
+
+    async def listen(self, sock: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(self._connection, sock=sock)
+
+    async def close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        self._web.pre_shutdown()
+        await self._web.shutdown(SHUTDOWN)
+
+    def _connection(self) -> asyncio.Protocol:
+        return self._web() if len(self._web.connections) < CONNECTIONS else _Refuse()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        response = _response(self._answer(_target(request)))
+        # Written here and not by aiohttp afterwards, so that the time limit covers it.
+        try:
+            async with asyncio.timeout(limits.MONITOR_REQUEST_TIME):
+                await response.prepare(request)
+                await response.write_eof()
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        return response
+
+    def _answer(self, target: str) -> Answer:
+        try:
+            return answer(self._broker, self._state, target)
+        except Exception as error:
+            self._broker.log.error(f"Monitoring request {target!r} failed: {error!r}")
+            return Answer(500, TEXT, b"Internal Server Error")
+
+
+class _Refuse(asyncio.Protocol):
+    """One connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+
+def _target(request: web.BaseRequest) -> str:
+    """Path and query as sent; a proxy's absolute form counts without its scheme and host."""
+    target = request.raw_path
+    return target if target.startswith("/") else request.rel_url.raw_path_qs
+
+
+def _response(reply: Answer) -> web.Response:
+    headers = {"Content-Type": reply.content_type, "Server": "jetstream-py", **reply.headers}
+    return web.Response(status=reply.status, body=reply.body, headers=headers)

@@ -1,0 +1,85 @@
+"""The tables themselves: complete, without contradictions, and printed in the documentation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jetstream_py.config import docs
+from jetstream_py.config.blocks import AUTHORIZATION_KEYS, JETSTREAM_KEYS, LIMIT_KEYS, USER_KEYS
+from jetstream_py.config.options import Options
+from jetstream_py.config.reload import get
+from jetstream_py.config.schema import KEYS
+from jetstream_py.config.tables import Table
+from tests.config.helper import oracle
+
+TABLES = {
+    "": KEYS,
+    "authorization": AUTHORIZATION_KEYS,
+    "authorization users": USER_KEYS,
+    "jetstream": JETSTREAM_KEYS,
+    "jetstream limits": LIMIT_KEYS,
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_names_are_unique(table: Table) -> None:
+    rows = list(dict.fromkeys(table.values()))
+    assert len(table) == sum(len(row.names) for row in rows)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_rows_set_options_that_exist(table: Table) -> None:
+    for row in table.values():
+        assert row.note
+        for path in row.sets:
+            get(Options(), path)
+
+
+@pytest.mark.behaviour("CONF-008")
+@pytest.mark.parametrize("path", TABLES)
+def test_the_oracle_knows_every_key(path: str, tmp_path: Path) -> None:
+    """Its complaints are about the values of our keys, and only of `zzz` it has never heard."""
+    # A top-level key of the wrong type does not keep the oracle from looking at the next one;
+    # inside a block it does.
+    groups = [[name] for name in TABLES[path]] if path else [_TOP_LEVEL]
+    for names in groups:
+        text = "".join(f"{name}: [[]]\n" for name in names)
+        for block in reversed(path.split()):
+            text = f"{block}: [{{\n{text}}}]\n" if block == "users" else f"{block} {{\n{text}}}\n"
+        (tmp_path / "server.conf").write_text("zzz: 1\n" + text)
+        lines = oracle(["-t", "-c", "server.conf"], tmp_path, {}).lines
+        unknown = [line for line in lines if "unknown field" in line]
+        assert unknown == ['server.conf:1:0: unknown field "zzz"']
+
+
+# The system account is looked for before anything else, and an error there ends the search.
+_TOP_LEVEL = [name for name in KEYS if name not in ("system_account", "system")]
+
+
+def test_the_page_is_up_to_date() -> None:
+    """When this fails: python -m jetstream_py.config.docs"""
+    assert Path(docs.PAGE).read_text(encoding="utf-8") == docs.page()
+
+
+def test_import_is_light() -> None:
+    """Start-up time is a promise: what is slow to import must not come with this package."""
+    code = "import sys, msgspec; before = set(sys.modules); import jetstream_py.config;"
+    code += "print(*set(sys.modules) - before)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    heavy = {
+        "argparse",
+        "dataclasses",
+        "pathlib",
+        "logging",
+        "json",
+        "hashlib",
+        "asyncio",
+        "socket",
+    }
+    assert not heavy & set(result.stdout.split())
