@@ -168,6 +168,11 @@ def _quoted(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def wire_text(data: bytes) -> str:
+    """Bytes from the wire as `quote` takes them: what is not UTF-8 stays visible."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def utf8(data: bytes) -> str:
     """Text from the wire; each byte that is not UTF-8 becomes one U+FFFD."""
     try:

@@ -20,6 +20,9 @@ LAME_DUCK_DURATION: Final = 120.0
 LAME_DUCK_GRACE: Final = 10.0
 DEFAULT_PORT: Final = 4222
 
+# Ten thousand clients may come back at once after a restart; the kernel caps this by its own limit.
+BACKLOG: Final = 4096
+
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
 LINE_CACHE_LEN: Final = 256  # longer control lines are parsed each time
@@ -33,3 +36,7 @@ CONFIG_DEPTH: Final = 64  # nested blocks and includes
 # -- monitoring ------------------------------------------------------------------------------------
 MONITOR_LIMIT: Final = 1024  # default page of /connz and /subsz
 MONITOR_REQUEST_TIME: Final = 10.0
+MONITOR_BACKLOG: Final = 128
+MONITOR_CONNECTIONS: Final = 256  # scrapers and dashboards, not users
+MONITOR_KEEP_ALIVE: Final = 30.0  # two scrapes fit; also the time that a request's head may take
+MONITOR_TARGET_SIZE: Final = 8_190

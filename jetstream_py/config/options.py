@@ -63,7 +63,7 @@ class Options(msgspec.Struct):
     max_control_line: int = limits.MAX_CONTROL_LINE
     max_payload: int = limits.MAX_PAYLOAD  # negative: no limit
     max_pending: int = limits.MAX_PENDING
-    max_connections: int = limits.MAX_CONNECTIONS  # 0 or less: no limit
+    max_connections: int = limits.MAX_CONNECTIONS  # 0 or less: nobody
     max_subscriptions: int = 0  # per connection; 0 or less: no limit
     max_sub_tokens: int = 0  # 0: no limit
     max_closed_clients: int = limits.MAX_CLOSED_CLIENTS

@@ -19,6 +19,7 @@ import msgspec
 from jetstream_py import nkey
 from jetstream_py.clock import Clock
 from jetstream_py.config.options import Options
+from jetstream_py.gotext import quote
 from jetstream_py.log import Log
 from jetstream_py.server import auth, info, proto
 from jetstream_py.server.connect import ConnectOptions
@@ -36,7 +37,7 @@ class Account:
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
-        self.router = Router(cached=not options.disable_sublist_cache)
+        self.router = Router(use_caches=not options.disable_sublist_cache)
 
 
 class ClosedSub(msgspec.Struct, frozen=True):
@@ -150,7 +151,7 @@ class Broker:
         session.send(self.info_line(session))
         if self.log.debugging:
             self.log.debug(f"{label(session)} - Client connection created")
-        if 0 < self.options.max_connections < len(self.sessions):
+        if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             session.send_error("maximum connections exceeded")
             self.violation(session, "maximum connections exceeded")
             self.close_session(session, proto.MAX_CONNECTIONS)
@@ -226,9 +227,7 @@ class Broker:
 
     def auth_violation(self, session: Session) -> None:
         who = session.connect.user
-        self.violation(
-            session, f'authentication error - User "{who}"' if who else "authentication error"
-        )
+        self.violation(session, "authentication error" + (f" - User {quote(who)}" if who else ""))
         session.send_error("Authorization Violation")
         self.close_session(session, proto.AUTHENTICATION_VIOLATION)
 

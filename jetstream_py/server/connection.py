@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from jetstream_py.gotext import duration
 from jetstream_py.server import proto
+from jetstream_py.server.sockets import peer
 from jetstream_py.server.tracing import label
 from jetstream_py.timers import Timer
 
@@ -53,8 +54,8 @@ class ClientConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         # No water marks: a write that the socket does not take at once starts the deadline.
         self._transport.set_write_buffer_limits(high=0)
-        peer = transport.get_extra_info("peername") or ("", 0)
-        self._session = session = broker.open_session(self, peer[0], peer[1])
+        ip, port = peer(transport.get_extra_info("peername"))
+        self._session = session = broker.open_session(self, ip, port)
         broker.greet(session)
         if session.closed:
             return
@@ -153,7 +154,7 @@ class ClientConnection(asyncio.Protocol):
         interval = broker.options.ping_interval
         now = broker.clock.monotonic()
         idle = (broker.clock.now_ns() - session.last_activity_ns) / 1e9
-        if session.rtt is None or idle >= interval or now - self._rtt_at > RTT_EVERY:
+        if not self._rtt_at or idle >= interval or now - self._rtt_at > RTT_EVERY:
             if session.pings_out + 1 > broker.options.ping_max:
                 broker.stale_connections += 1
                 session.send_error("Stale Connection")

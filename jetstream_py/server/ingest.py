@@ -76,8 +76,10 @@ def _pairs(session: Session, data: bytes) -> int:
                 dirty.append(sub.session)
             out.append(head)
             out.append(body)
-    session.in_msgs += done
-    session.in_bytes += sum(map(len, bodies[:done])) - done
+    if done:
+        session.in_msgs += done
+        session.in_bytes += sum(map(len, bodies[:done])) - done
+        session.touch()
     return sum(map(len, parts[: 2 * done])) + 2 * done
 
 
@@ -129,8 +131,10 @@ def _lines(session: Session, data: bytes, pos: int) -> None:
                     out.append(body)
             pos = stop + 1
     finally:
-        session.in_msgs += msgs
-        session.in_bytes += size_sum
+        if msgs:
+            session.in_msgs += msgs
+            session.in_bytes += size_sum
+            session.touch()
     return None
 
 
@@ -279,9 +283,9 @@ def _deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
 
 def _may_publish(session: Session, pub: Pub) -> bool:
     if pub.subject.startswith(proto.RESERVED_SUBJECTS):
-        what = f'to "{proto.shown(pub.subject)}"'
+        what = f"to {proto.shown(pub.subject)}"
     elif pub.reply.startswith(proto.RESERVED_REPLIES):
-        what = f'with Reply of "{proto.shown(pub.reply)}"'
+        what = f"with Reply of {proto.shown(pub.reply)}"
     else:
         return True
     session.send_error(f"Permissions Violation for Publish {what}")

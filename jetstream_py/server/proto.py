@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from jetstream_py.gotext import quote, wire_text
+
 # -- why a connection ended: the texts of /connz --------------------------------------------------
 CLIENT_CLOSED: Final = "Client Closed"
 AUTHENTICATION_TIMEOUT: Final = "Authentication Timeout"
@@ -47,12 +49,12 @@ class Fault(Exception):
 
 
 def unknown_operation(near: bytes = b"") -> Fault:
-    log = f"Client parser ERROR near {near[:32]!r}"
+    log = f"Client parser ERROR near {shown(near[:32])}"
     return Fault(PROTOCOL_VIOLATION, "Unknown Protocol Operation", log)
 
 
 def malformed(verb: str, text: bytes) -> Fault:
-    return Fault(PROTOCOL_VIOLATION, log=f"{verb} Parse Error: {text[:128]!r}")
+    return Fault(PROTOCOL_VIOLATION, log=f"{verb} Parse Error: {shown(text[:128])}")
 
 
 # -- verbs ------------------------------------------------------------------------------------------
@@ -141,12 +143,12 @@ def parse_size(digits: bytes) -> int:
 
 def error(text: str) -> bytes:
     """`-ERR` as queued. Client data in `text` came from one line, so it holds no line end."""
-    return b"-ERR '%b'\r" % text.encode("utf-8", "surrogateescape")
+    return b"-ERR '%b'\r" % text.encode()
 
 
 def shown(data: bytes) -> str:
-    """Client bytes for use in an error text."""
-    return data.decode("utf-8", "surrogateescape")
+    """Client bytes as an error text quotes them."""
+    return quote(wire_text(data))
 
 
 def no_responders(reply: bytes, sid: bytes, subject: bytes) -> bytes:

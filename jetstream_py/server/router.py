@@ -83,11 +83,11 @@ class Pub:
 class Router:
     """The subscriptions of one account, with the caches in front of them."""
 
-    def __init__(self, cached: bool = True) -> None:
+    def __init__(self, use_caches: bool = True) -> None:
         self.sublist = Sublist()
         self.resolved = 0  # questions that the trie had to answer
         self.lines: Lines = {}
-        self._cached = cached
+        self._use_caches = use_caches
         self._weight = 0  # of all lines: one each, and one for each rendered head
         self._routes: dict[bytes, Route] = {}
         self._prefixes: dict[bytes, Route] = {}
@@ -150,6 +150,10 @@ class Router:
                 self._weight -= 1 + len(pub.fan or ())
         route.lines.clear()
 
+    def cached(self) -> list[Route]:
+        """The routes that are ready now, for monitoring."""
+        return [*self._routes.values(), *self._prefixes.values(), *self._tails.values()]
+
     # -- questions --------------------------------------------------------------------------------
 
     def route(self, subject: bytes) -> Route:
@@ -191,7 +195,7 @@ class Router:
         elif any_last_token:
             cache, key = self._prefixes, subject[: subject.rfind(b".")]
         route = Route(key, plain, groups)
-        if self._cached:
+        if self._use_caches:
             cache[key] = route
             first, _, rest = key.partition(b".")
             second = rest.partition(b".")[0]
@@ -201,7 +205,7 @@ class Router:
 
     def remember(self, line: bytes, pub: Pub) -> None:
         """Keep a parsed publish under its control line, because it may come again."""
-        if not self._cached or len(line) > limits.LINE_CACHE_LEN:
+        if not self._use_caches or len(line) > limits.LINE_CACHE_LEN:
             return
         route = pub.route
         if route.simple and (pub.hdr < 0 or route.headers):

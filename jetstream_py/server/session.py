@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from jetstream_py.gotext import wire_text
 from jetstream_py.server import ingest, proto
 from jetstream_py.server.connect import ConnectOptions, decode
 from jetstream_py.server.proto import Fault
@@ -131,7 +132,6 @@ class Session:
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the client. May close the session; never raises for bad input."""
-        self.last_activity_ns = self.broker.clock.now_ns()
         if self._chunks:
             self._chunks.append(data)
             self._have += len(data)
@@ -143,6 +143,10 @@ class Session:
             ingest.consume(self, data)
         except Fault as fault:
             self._fail(fault)
+
+    def touch(self) -> None:
+        """The client did something (a ping or its answer is not that), or got a message."""
+        self.last_activity_ns = self.broker.clock.now_ns()
 
     def wait(self, rest: bytes, want: int) -> None:
         """Keep `rest` until there are `want` bytes of it."""
@@ -196,6 +200,7 @@ class Session:
             subject, queue, sid = args
         else:
             raise proto.malformed("processSub", text)
+        self.touch()
         if not self._may_subscribe(subject, queue, sid):
             return
         if sid not in self.subs:
@@ -209,22 +214,23 @@ class Session:
     def _may_subscribe(self, subject: bytes, queue: bytes, sid: bytes) -> bool:
         options = self.broker.options
         if queue == proto.SYSTEM_QUEUE:
-            what = f'"{proto.shown(subject)}" using queue "{proto.shown(queue)}"'
+            what = f"{proto.shown(subject)} using queue {proto.shown(queue)}"
         elif options.max_sub_tokens and subject.count(b".") >= options.max_sub_tokens:
-            what = f'"{proto.shown(subject)}", too many tokens'
+            what = f"{proto.shown(subject)}, too many tokens"
         elif options.max_subscriptions and len(self.subs) >= options.max_subscriptions:
             self.send_error("maximum subscriptions exceeded")
             return False
         else:
             return True
         self.send_error(f"Permissions Violation for Subscription to {what}")
-        self.broker.violation(self, f"Subscription Violation - {what}, SID {proto.shown(sid)}")
+        self.broker.violation(self, f"Subscription Violation - {what}, SID {wire_text(sid)}")
         return False
 
     def _unsub(self, text: bytes) -> None:
         args = proto.loose_arguments(text)
         if not 1 <= len(args) <= 2:
             raise proto.malformed("processUnsub", text)
+        self.touch()
         limit = proto.parse_size(args[1]) if len(args) == 2 else 0
         sub = self.subs.get(args[0])
         if sub is not None:
@@ -261,6 +267,9 @@ class Session:
 
     def _connect(self, text: bytes) -> None:
         self.connect = client = self.connect.overlay(text)
+        self.touch()
+        if self.rtt is None:  # a first guess, until a ping tells
+            self.rtt = (self.last_activity_ns - self.start_ns) / 1e9
         if not self.broker.authenticate(self, client):
             return
         if client.protocol not in (0, 1):
@@ -295,7 +304,7 @@ class Session:
         decode(text)
 
     def _error(self, text: bytes) -> None:
-        raise Fault(proto.PARSE_ERROR, log=f"Client Error {text[:128]!r}")
+        raise Fault(proto.PARSE_ERROR, log=f"Client Error {proto.shown(text[:128])}")
 
     def _nothing(self, text: bytes) -> None:
         return None
@@ -333,6 +342,7 @@ class Session:
             messages = [item for i, item in enumerate(out) if i not in marks]
             self._control_at.clear()
         if messages:
+            self.touch()
             count = len(messages) >> 1
             self.out_msgs += count
             self.out_bytes += sum(map(len, messages[1::2])) - count  # less the CRs

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from jetstream_py.gotext import quote, wire_text
+
 if TYPE_CHECKING:
     from jetstream_py.log import Log
     from jetstream_py.server.router import Pub
@@ -24,7 +26,8 @@ def redact(connect: bytes) -> bytes:
 
 
 def label(session: Session) -> str:
-    """`ip:port - cid:7 - "v1.2:python:worker" - "$G/user:bob"`"""
+    """`ip:port - cid:7 - "v1.2:python:worker" - "$G/user:bob"`; quoted, so that a client's name
+    cannot forge a log line."""
     host = f"[{session.ip}]" if ":" in session.ip else session.ip
     text = f"{host}:{session.port} - cid:{session.cid}"
     if session.connected:
@@ -32,9 +35,9 @@ def label(session: Session) -> str:
         version = f"v{client.version}" if client.version else ""
         who = ":".join(part for part in (version, client.lang, client.name) if part)
         if who:
-            text += f" - {_quote(who)}"
+            text += f" - {quote(who)}"
         if session.user:
-            text += f" - {_quote(session.account.name + '/user:' + session.user)}"
+            text += f" - {quote(session.account.name + '/user:' + session.user)}"
     return text
 
 
@@ -77,9 +80,9 @@ class Tracer:
         if not shown:
             return
         if self._max and len(shown) > self._max:
-            text = _quote_bytes(shown[: self._max])[:-1] + '..."'
+            text = quote(wire_text(shown[: self._max]))[:-1] + '..."'
         else:
-            text = _quote_bytes(shown)
+            text = quote(wire_text(shown))
         self._log.trace(f"{label(session)} - {arrow} MSG_PAYLOAD: [{text}]")
 
     def dropped(self, session: Session, sid: bytes) -> None:
@@ -88,23 +91,3 @@ class Tracer:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
-
-
-def _quote(text: str) -> str:
-    """In double quotes, with control characters visible: a client's name cannot forge a log line."""
-    return _quote_bytes(text.encode("utf-8", "replace"))
-
-
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def _quote_bytes(data: bytes) -> str:
-    def show(char: str) -> str:
-        if char in _ESCAPES:
-            return _ESCAPES[char]
-        code = ord(char)
-        if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8
-            return f"\\x{code - 0xDC00:02x}"
-        return char if char.isprintable() else f"\\x{code:02x}" if code < 128 else f"\\u{code:04x}"
-
-    return '"' + "".join(map(show, data.decode("utf-8", "surrogateescape"))) + '"'

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.server import ORACLE, OURS, Server, Start, StartError
+from tests.support.server import Server
 from tests.support.wire import OK, PONG, QUIET, connect, hpub, msg, pub
 
 PING = b"PING\r\n"
 INVALID_PUBLISH = b"-ERR 'Invalid Publish Subject'\r\n"
-TWO_ACCOUNTS = """
-accounts {
-  A { users: [{user: a, password: a}] }
-  B { users: [{user: b, password: b}] }
-}
-"""
 
 
 @pytest.mark.behaviour("CORE-009")
@@ -118,30 +112,6 @@ def test_bad_connect_json_closes_silently(server: Server, body: bytes) -> None:
 )  # fmt: skip
 def test_odd_json_that_is_accepted(server: Server, body: bytes) -> None:
     assert server.talk(b"CONNECT " + body + b"\r\n" + PING) == PONG
-
-
-@pytest.mark.behaviour("CORE-059")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        ORACLE,
-        pytest.param(
-            OURS, marks=pytest.mark.xfail(raises=StartError, reason="accounts are not there yet")
-        ),
-    ],
-)
-def test_second_connect_switches_the_account_and_drops_subscriptions(start: Start) -> None:
-    server = start(TWO_ACCOUNTS)
-    in_a = server.client(connect(user="a", **{"pass": "a"}) + b"SUB > 1\r\n")
-    in_b = server.client(connect(user="b", **{"pass": "b"}) + b"SUB > 1\r\n")
-    with in_a, in_b, server.client(connect(user="a", **{"pass": "a"}) + b"SUB z 7\r\n") as client:
-        in_a.exchange()
-        in_b.exchange()
-        assert client.exchange(pub(b"z", b"1")) == msg(b"z", 7, b"1")
-        assert client.exchange(connect(user="b", **{"pass": "b"}) + pub(b"z", b"2")) == b""
-        assert client.exchange(b"SUB z 8\r\n" + pub(b"z", b"3")) == msg(b"z", 8, b"3")
-        assert in_a.exchange() == msg(b"z", 1, b"1")
-        assert in_b.exchange() == msg(b"z", 1, b"2") + msg(b"z", 1, b"3")
 
 
 def test_second_connect_drops_subscriptions_in_the_same_account_too(server: Server) -> None:

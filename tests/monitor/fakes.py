@@ -52,8 +52,10 @@ class FakeRoute:
 class FakeRouter:
     sublist: FakeSublist = field(default_factory=FakeSublist)
     resolved: int = 0
-    _routes: dict[bytes, FakeRoute] = field(default_factory=dict)
-    _prefixes: dict[bytes, FakeRoute] = field(default_factory=dict)
+    routes: list[FakeRoute] = field(default_factory=list)
+
+    def cached(self) -> list[FakeRoute]:
+        return self.routes
 
 
 @dataclass

@@ -112,7 +112,7 @@ def test_absolute_targets_and_bad_arguments() -> None:
 def test_nonsense_and_oversize_are_refused() -> None:
     async def test(broker: FakeBroker, monitor: Monitor) -> None:
         assert (await exchange(monitor, b"FOO\r\n\r\n")).split()[1] == b"400"
-        long = "/" + "a" * (2 * server.TARGET_SIZE)
+        long = "/" + "a" * (2 * limits.MONITOR_TARGET_SIZE)
         assert (await exchange(monitor, request(f"GET {long}"))).split()[1] == b"400"
         many = [f"X-{i}: a" for i in range(1000)]
         assert (await exchange(monitor, request("GET /healthz", *many))).split()[1] == b"400"
@@ -146,7 +146,7 @@ def test_a_body_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(limits, "MONITOR_KEEP_ALIVE", 0.05)
 
     async def test(broker: FakeBroker, monitor: Monitor) -> None:
         assert await exchange(monitor, b"") == b""
@@ -158,7 +158,7 @@ def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_connection_too_many_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CONNECTIONS", 2)
+    monkeypatch.setattr(limits, "MONITOR_CONNECTIONS", 2)
 
     async def test(broker: FakeBroker, monitor: Monitor) -> None:
         async with connect(monitor) as (r1, w1), connect(monitor) as (r2, w2):

@@ -33,8 +33,7 @@ def test_statistics(broker: FakeBroker) -> None:
     router.resolved = 2
     broker.traffic = (8, 0, 0, 0)
     first, second = router.sublist.subs
-    router._routes = {b"foo.bar": FakeRoute((first,), ((second,),)), b"none": FakeRoute()}
-    router._prefixes = {b"foo": FakeRoute((first,))}
+    router.routes = [FakeRoute((first,), ((second,),)), FakeRoute(), FakeRoute((first,))]
     answer = ask(broker)
     assert (answer.num_subscriptions, answer.num_inserts, answer.num_removes) == (3, 3, 0)
     assert (answer.num_matches, answer.cache_hit_rate) == (8, 0.75)

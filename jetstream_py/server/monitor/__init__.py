@@ -10,17 +10,17 @@ import asyncio
 import importlib
 import importlib.util
 import socket
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from jetstream_py import limits
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
+from jetstream_py.server.sockets import listening
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.server import HttpServer
 
 __all__ = ["Monitor", "MonitorState", "MonitorUnavailable", "start_monitor"]
-
-_BACKLOG: Final = 128
 
 
 class MonitorUnavailable(Exception):
@@ -43,6 +43,7 @@ class Monitor:
         loop = asyncio.get_running_loop()
         name = f"{__name__}.server"
         try:
+            await _knock(self._socket)
             module: Any = await loop.run_in_executor(None, importlib.import_module, name)
             self._server = module.HttpServer(self._broker, self._state)
             await self._server.listen(self._socket)
@@ -61,32 +62,25 @@ class Monitor:
         self._socket.close()
 
 
+async def _knock(sock: socket.socket) -> None:
+    """Wait until somebody connects, without accepting."""
+    loop = asyncio.get_running_loop()
+    knocked = asyncio.Event()
+    loop.add_reader(sock, knocked.set)
+    try:
+        await knocked.wait()
+    finally:
+        loop.remove_reader(sock)
+
+
 async def start_monitor(broker: BrokerView, host: str, port: int) -> Monitor:
-    """Listen at once; requests wait in the backlog for the moment until aiohttp is imported.
+    """Listen at once. aiohttp, which is half as large as the rest of the server, is imported when the
+    first client knocks; it waits in the backlog meanwhile.
 
     Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
     """
     if importlib.util.find_spec("aiohttp") is None:
         raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
-    sock = await _listen(host, port)
+    sock = listening(host, port, limits.MONITOR_BACKLOG)
     state = MonitorState(host, sock.getsockname()[1])
     return Monitor(broker, sock, state)
-
-
-async def _listen(host: str, port: int) -> socket.socket:
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(
-        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )
-    found.sort(key=lambda each: each[0] != socket.AF_INET)  # "localhost" is the IPv4 one
-    family, kind, proto, _, address = found[0]
-    sock = socket.socket(family, kind, proto)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setblocking(False)
-        sock.bind(address)
-        sock.listen(_BACKLOG)
-    except OSError:
-        sock.close()
-        raise
-    return sock

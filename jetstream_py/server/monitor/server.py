@@ -22,9 +22,6 @@ from jetstream_py.server.monitor.endpoints import TEXT, Answer, answer
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
 
-CONNECTIONS: Final = 256  # scrapers and dashboards, not users
-KEEP_ALIVE: Final = 30.0  # two scrapes fit; also the time that a request's head may take
-TARGET_SIZE: Final = 8_190
 LINGER: Final = 1.0  # for the rest of a body that nobody wants
 SHUTDOWN: Final = 1.0
 
@@ -43,10 +40,10 @@ class HttpServer:
             self._handle,
             access_log=None,
             logger=_SILENT,
-            keepalive_timeout=KEEP_ALIVE,
+            keepalive_timeout=limits.MONITOR_KEEP_ALIVE,
             lingering_time=LINGER,
-            max_line_size=TARGET_SIZE,
-            max_field_size=TARGET_SIZE,
+            max_line_size=limits.MONITOR_TARGET_SIZE,
+            max_field_size=limits.MONITOR_TARGET_SIZE,
             auto_decompress=False,
         )
         self._listener: asyncio.Server | None = None
@@ -62,7 +59,7 @@ class HttpServer:
         await self._web.shutdown(SHUTDOWN)
 
     def _connection(self) -> asyncio.Protocol:
-        return self._web() if len(self._web.connections) < CONNECTIONS else _Refuse()
+        return self._web() if len(self._web.connections) < limits.MONITOR_CONNECTIONS else _Refuse()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         response = _response(self._answer(_target(request)))

@@ -101,8 +101,7 @@ def _statistics(broker: BrokerView, accounts: list[AccountView], offset: int, li
 
 def _fanouts(router: RouterView) -> list[int]:
     """How many receivers each cached route has."""
-    routes = [*router._routes.values(), *router._prefixes.values()]
-    return [len(route.plain) + len(route.groups) for route in routes]
+    return [len(route.plain) + len(route.groups) for route in router.cached()]
 
 
 def _found(accounts: list[AccountView], test: bytes) -> tuple[int, Iterator[tuple[str, OwnedSub]]]:
