@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import report
-from benchmarks.compare import Contender, Outcome, compare, contenders
+from benchmarks.compare import Contender, Effort, Outcome, compare, contenders
 from benchmarks.loadgen import MODES, Case
-from benchmarks.servers import COMMANDS
+from benchmarks.servers import COMMANDS, unwind_on_sigterm
 from benchmarks.startup import Startup, measure_starts
 
 _CEILING_ALLOWANCE: Final = 2.0  # seconds of a case's share, for the generator's ceiling
@@ -29,6 +28,7 @@ class Plan:
 
     cases: Sequence[Case]
     rounds: int
+    least_rounds: int
     seconds: float
     starts: int
     budget: float
@@ -37,9 +37,10 @@ class Plan:
 FULL: Final = Plan(
     cases=[Case(m, size, n) for m in MODES for size in SIZES for n in SUBJECTS],
     rounds=5,
+    least_rounds=3,
     seconds=0.6,
     starts=9,
-    budget=540.0,
+    budget=520.0,
 )
 QUICK: Final = Plan(
     cases=[
@@ -48,15 +49,15 @@ QUICK: Final = Plan(
         Case("pub-sub", 1024, 1),
     ],
     rounds=4,
+    least_rounds=2,
     seconds=0.35,
     starts=9,
-    budget=100.0,
+    budget=95.0,
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # Unwinds, and so ends the servers.
     plan = _plan(options)
     who = contenders(options.servers)
     deadline = time.monotonic() + plan.budget
@@ -85,7 +86,8 @@ def _outcomes(plan: Plan, who: Sequence[Contender], deadline: float) -> list[Out
         )
         share = left / (len(plan.cases) - number + 1)  # A slow machine costs rounds, not cases.
         until = time.monotonic() + share - _CEILING_ALLOWANCE
-        outcomes.append(compare(case, who, plan.rounds, plan.seconds, until))
+        effort = Effort(plan.rounds, min(plan.rounds, plan.least_rounds), plan.seconds, until)
+        outcomes.append(compare(case, who, effort))
     return outcomes
 
 
@@ -108,6 +110,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         cases=cases,
         rounds=options.rounds or plan.rounds,
         seconds=options.seconds or plan.seconds,
+        starts=options.starts or plan.starts,
     )
 
 
@@ -116,6 +119,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer cases, under two minutes")
     parser.add_argument("--rounds", type=int, help="rounds per case")
     parser.add_argument("--seconds", type=float, help="wanted length of one run")
+    parser.add_argument("--starts", type=int, help="starts of each server")
     parser.add_argument("--modes", type=_listed(MODES), help=", ".join(MODES))
     parser.add_argument("--sizes", type=_numbers, help="payload sizes, e.g. 128,1024")
     parser.add_argument("--subjects", type=_numbers, help="numbers of subjects, e.g. 1,200,30000")
@@ -145,4 +149,5 @@ def _numbers(text: str) -> list[int]:
 
 
 if __name__ == "__main__":
+    unwind_on_sigterm()
     sys.exit(main())

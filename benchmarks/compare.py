@@ -58,36 +58,39 @@ def contenders(names: str) -> list[Contender]:
     return made
 
 
-def compare(
-    case: Case, who: Sequence[Contender], rounds: int, seconds: float, deadline: float
-) -> Outcome:
-    """Runs the case `rounds` times on every contender; fewer, but once, to keep the deadline."""
+@dataclass(frozen=True)
+class Effort:
+    """How many rounds of about how many seconds; fewer, but `least`, to keep the deadline."""
+
+    rounds: int
+    least: int
+    seconds: float
+    deadline: float
+
+
+def compare(case: Case, who: Sequence[Contender], effort: Effort) -> Outcome:
+    """Runs the case in turns on every contender, then alone for the generator's ceiling."""
     outcome = Outcome(case, who, {one.label: [] for one in who})
     try:
         with ExitStack() as stack:
             servers = [(one.label, stack.enter_context(running(one.kind))) for one in who]
-            _rounds(outcome, servers, rounds, seconds, deadline)
+            _rounds(outcome, servers, effort)
         outcome.ceiling = _ceiling(case)
     except (WorkerFailed, ServerFailed) as error:
         outcome.error = str(error)
     return outcome
 
 
-def _rounds(
-    outcome: Outcome,
-    servers: list[tuple[str, Server]],
-    rounds: int,
-    seconds: float,
-    deadline: float,
-) -> None:
-    counts = {label: calibrate(server, outcome.case, seconds) for label, server in servers}
+def _rounds(outcome: Outcome, servers: list[tuple[str, Server]], effort: Effort) -> None:
+    case = outcome.case
+    counts = {label: calibrate(server, case, effort.seconds) for label, server in servers}
     taken = 0.0
-    for number in range(rounds):
+    for number in range(effort.rounds):
         begin = time.monotonic()
-        if number and begin + taken > deadline:
+        if number >= effort.least and begin + taken > effort.deadline:
             return
         for label, server in servers if number % 2 == 0 else reversed(servers):
-            outcome.runs[label].append(run_case(server, outcome.case, counts[label]))
+            outcome.runs[label].append(run_case(server, case, counts[label]))
         taken = time.monotonic() - begin
 
 

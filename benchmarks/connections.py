@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import statistics
 import sys
 import time
@@ -21,7 +20,7 @@ from benchmarks import procfs, report
 from benchmarks.compare import contenders
 from benchmarks.crew import Worker, WorkerFailed, crew, perform
 from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
-from benchmarks.servers import COMMANDS, Server, ServerFailed, running
+from benchmarks.servers import COMMANDS, Server, ServerFailed, running, unwind_on_sigterm
 
 TIMEOUT: Final = 120.0
 _PER_PROCESS: Final = 5000
@@ -195,7 +194,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--servers", default="ours,nats", help=", ".join(COMMANDS))
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     crowd = Crowd(options.idle, options.busy, options.rate, options.seconds)
     results: list[CrowdResult] = []
     failed = False
@@ -213,4 +211,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    unwind_on_sigterm()
     sys.exit(main())

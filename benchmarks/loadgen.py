@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks import procfs, wire
-from benchmarks.crew import Report, crew, perform
+from benchmarks.crew import Report, WorkerFailed, crew, perform
 from benchmarks.roles.bulk import Publisher, Subscriber
 from benchmarks.roles.request import LatencyRequester, Requester, Responder
 from benchmarks.servers import Server
@@ -97,10 +97,13 @@ def run_case(server: Server, case: Case, messages: int, timeout: float = TIMEOUT
     """One run of about `messages` messages (whole cycles) against a running server."""
     cast = _CASTS[case.mode](server.port, case, messages, timeout)
     pinned = procfs.one_core(server.pid) if case.pinned else nullcontext()
-    with pinned, crew(cast, timeout) as workers:
-        before = procfs.cpu_seconds(server.pid)
-        reports = perform(workers, timeout)
-        used = procfs.cpu_seconds(server.pid) - before
+    try:
+        with pinned, crew(cast, timeout) as workers:
+            before = procfs.cpu_seconds(server.pid)
+            reports = perform(workers, timeout)
+            used = procfs.cpu_seconds(server.pid) - before
+    except WorkerFailed as error:
+        raise WorkerFailed(f"{server.name}: {error}\n{server.last_words()}".strip()) from error
     return _measured(reports, used)
 
 

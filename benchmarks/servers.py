@@ -29,6 +29,7 @@ _STOP_LIMIT: Final = 5.0
 _POLL: Final = 0.001
 _MONITOR_LIMIT: Final = 5.0
 _PORTS: Final = range(20_000, 30_000)
+_LOG_WORDS: Final = 600
 _LIBC: Final = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -56,6 +57,11 @@ class Server:
     monitor_port: int
     version: str
     start_seconds: float
+    log: Path | None = None
+
+    def last_words(self) -> str:
+        """The end of its log, for the report of a failure."""
+        return _end_of(self.log) if self.log else ""
 
     def monitor(self, path: str) -> dict[str, Any]:
         """A monitoring page, e.g. `/varz`."""
@@ -95,16 +101,16 @@ def running(name: str, config: str = "", extra: Sequence[str] = ()) -> Iterator[
             file = Path(folder, "server.conf")
             file.write_text(config)
             command += ["-c", str(file)]
-        with Path(folder, "log").open("w+b") as log:
+        with Path(folder, "log").open("wb") as log:
             begin = time.monotonic()
             process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd=folder, preexec_fn=_die_with_parent
             )
             try:
-                info = _await_info(process, port, begin + READY_LIMIT, Path(folder, "log"))
+                info = _await_info(process, port, begin + READY_LIMIT, Path(log.name))
                 taken = time.monotonic() - begin
                 version = str(info.get("version", "?"))
-                yield Server(name, process.pid, port, monitor_port, version, taken)
+                yield Server(name, process.pid, port, monitor_port, version, taken, Path(log.name))
             finally:
                 end(process)
 
@@ -130,6 +136,11 @@ def null_server(mode: str, size: int, subjects: int) -> Iterator[Server]:
             yield Server("null", process.pid, port, 0, "null", 0.0)
     finally:
         end(process)
+
+
+def unwind_on_sigterm() -> None:
+    """For the commands: a SIGTERM leaves every block in order, and so ends the servers."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -158,8 +169,12 @@ def _await_info(
             info: dict[str, Any] = json.loads(banner[len(b"INFO ") :])
             return info
         time.sleep(_POLL)
-    words = log.read_text(errors="replace")[-600:]
-    raise ServerFailed(f"no INFO on port {port}, exit code {process.poll()}: {words}")
+    code = process.poll()
+    raise ServerFailed(f"no INFO on port {port}, exit code {code}: {_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text(errors="replace")[-_LOG_WORDS:]
 
 
 def _banner(port: int, deadline: float) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from benchmarks import procfs, report
 from benchmarks.compare import contenders
 from benchmarks.crew import GRACE, Report, Worker, WorkerFailed, crew
 from benchmarks.roles.readers import PacedPublisher, Readers, StuckReader
-from benchmarks.servers import COMMANDS, Server, ServerFailed, running
+from benchmarks.servers import COMMANDS, Server, ServerFailed, running, unwind_on_sigterm
 
 TIMEOUT: Final = 60.0
 _READER_PROCESSES: Final = 3
@@ -157,7 +156,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--servers", default="ours,nats", help=", ".join(COMMANDS))
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scene = Scene(options.subscribers, options.max_pending, rate=options.rate)
     pairs: list[tuple[SceneResult, SceneResult]] = []
     failed = False
@@ -176,4 +174,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    unwind_on_sigterm()
     sys.exit(main())

@@ -8,14 +8,13 @@ what is queued for them, and the log has the last word.
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from jetstream_py import limits
-from jetstream_py.app import signals
+from jetstream_py.app import memory, signals
 from jetstream_py.app.failure import StartError, join_host_port, listen_failure
 from jetstream_py.app.files import PortsFile, no_jetstream, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
@@ -96,10 +95,8 @@ class App:
         self._listener = await self._listen()
         if options.ports_file_dir:
             self._write_ports_file(options.ports_file_dir)
-        # What lives now lives to the end: full collections need not look at it again.
-        gc.collect()
-        gc.freeze()
         self._log.info("Server is ready")
+        self._loop.call_soon(memory.settle)
 
     def _banner(self) -> None:
         options, log = self._options, self._log

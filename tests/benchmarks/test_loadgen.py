@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import main as command
 from benchmarks.crew import WorkerFailed
 from benchmarks.loadgen import MODES, Case, Run, run_case
 from benchmarks.servers import NATS, Server, ServerFailed, null_server, running
@@ -80,5 +82,20 @@ def test_a_server_that_does_not_start_is_an_error_with_its_words() -> None:
 
 def test_a_run_against_nobody_is_an_error() -> None:
     nobody = Server("nobody", os.getpid(), 1, 1, "", 0.0)
-    with pytest.raises(WorkerFailed, match="Connection refused"):
+    with pytest.raises(WorkerFailed, match=r"nobody: Publisher.*Connection refused"):
         run_case(nobody, Case("pub", 128, 1), 1, timeout=5)
+
+
+def test_the_command_compares_both_servers(
+    contender: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "figures.json"
+    options = "--modes pub-sub --sizes 128 --subjects 1 --rounds 2 --seconds 0.05 --starts 1"
+    code = command([*options.split(), "--servers", f"{NATS},{contender}", "--json", str(file)])
+    figures = json.loads(file.read_text())
+    (case,) = figures["cases"]
+    assert code == 0
+    assert case["error"] == ""
+    assert len(case["ratios"]) == 2
+    assert [len(runs) for runs in case["runs"].values()] == [2, 2]
+    assert "gen ceiling" in capsys.readouterr().out
