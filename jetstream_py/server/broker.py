@@ -24,7 +24,7 @@ from jetstream_py.log import Log
 from jetstream_py.server import auth, info, proto
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.router import Router
-from jetstream_py.server.session import Link, Session
+from jetstream_py.server.session import NO_LINK, Link, Session
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.timers import Timers
 
@@ -172,6 +172,7 @@ class Broker:
         session.drop_all()
         session.link.flush()
         session.link.close()
+        session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
         self._remember(session, subs)
 

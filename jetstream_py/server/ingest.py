@@ -144,35 +144,60 @@ def _lines(session: Session, data: bytes, pos: int) -> None:
 def _usual(session: Session, line: bytes) -> Pub | None:
     """A PUB spelled as client libraries do: upper case, single blanks, CR. Requests and replies are
     never in the cache, so this is the parser that they meet; anything else is left to the full one."""
-    if not session.fast or line[:4] != b"PUB " or b"\t" in line:
-        return None
     args = line.split(b" ")
-    reply = b""
+    if (
+        args[0] != b"PUB"
+        or not session.fast
+        or b"\t" in line
+        or len(line) > session.max_control_line
+    ):
+        return None
+    router = session.account.router
     if len(args) == 4:
         _, subject, reply, size_text = args
-        if not reply:
+        if not subject or not reply or reply[:2] in RESERVED_STARTS:
             return None
+        route = router.route(subject)
     elif len(args) == 3:
         _, subject, size_text = args
+        if subject[:7] != INBOX:
+            return _cacheable(session, line, subject, size_text)
+        reply = b""
+        route = router.inbox_route(subject)
     else:
         return None
-    size = _SIZES.get(size_text)
-    if size is None:
-        size = _learn_size(size_text)
-    if size < 0 or not subject or len(line) > session.max_control_line:
+    size = _SIZES.get(size_text, -1)
+    if not 0 <= size <= session.max_payload:
         return None
-    return _prepare(session, line, Pub(subject, reply, -1, size, size_text[:-1]))
+    pub = _ONCE
+    pub.subject = subject
+    pub.reply = reply
+    pub.size = size
+    pub.lead = b"MSG " + subject + b" "
+    pub.tail = line[4 + len(subject) :]
+    pub.route = route
+    return pub
 
 
+def _cacheable(session: Session, line: bytes, subject: bytes, size_text: bytes) -> Pub | None:
+    size = _SIZES.get(size_text, -1)
+    if size < 0 or not subject:
+        return None
+    return _prepare(session, line, Pub(subject, b"", -1, size, size_text[:-1]))
+
+
+# A publish that is used once need not be an object of its own: it is done with before the next line.
+_ONCE = Pub(b"", b"", -1, 0, b"")
 _SIZES: dict[bytes, int] = {}  # size field with its CR -> number: cheaper than to parse it again
 
 
-def _learn_size(text: bytes) -> int:
-    size = proto.parse_size(text[:-1]) if text[-1:] == b"\r" else -1
+def _size(text: bytes) -> int:
+    """A size field as the full parser reads it, learnt for the next time."""
+    size = proto.parse_size(text)
     if size >= 0:
         if len(_SIZES) >= limits.SIZE_CACHE:
             _SIZES.clear()
-        _SIZES[text] = size
+        _SIZES[text + b"\r"] = size
     return size
 
 
@@ -186,7 +211,7 @@ def parse_pub(session: Session, line: bytes, text: bytes) -> Pub:
         subject, reply, size_text = args
     else:
         raise proto.malformed("processPub", text)
-    size = proto.parse_size(size_text)
+    size = _size(size_text)
     if size < 0:
         raise proto.malformed("processPub", text)
     return _prepare(session, line, Pub(subject, reply, -1, size, size_text))
@@ -219,11 +244,9 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
         log = f"maximum payload exceeded: {pub.size} vs {session.max_payload}"
         raise Fault(proto.MAX_PAYLOAD, "Maximum Payload Violation", log)
     router = session.account.router
-    subject = pub.subject
-    pub.route = router.route(subject)
-    if subject[:2] in RESERVED_STARTS or pub.reply[:2] in RESERVED_STARTS:
-        pub.guarded = True
-    elif session.fast and not pub.reply and subject[:7] != INBOX:
+    pub.route = router.route(pub.subject)
+    pub.guarded = pub.route.guarded or pub.reply[:2] in RESERVED_STARTS
+    if session.fast and not pub.reply and not pub.guarded and pub.subject[:7] != INBOX:
         router.remember(line, pub)
     return pub
 
@@ -233,19 +256,22 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
 
 def publish(session: Session, pub: Pub, body: bytes) -> None:
     """Deliver one message that has no ready-made heads."""
-    if (pub.guarded or not session.fast) and not _admit(session, pub, body):
-        return
     route = pub.route
+    if (pub.guarded or route.guarded or not session.fast) and not _admit(session, pub, body):
+        return
     if route.simple and (pub.hdr < 0 or route.headers):
-        dirty = session.broker.dirty
-        for sub in route.plain:
+        broker = session.broker
+        receivers = route.plain
+        for members in route.groups:
+            receivers = (*receivers, members[int(broker.chance() * len(members))])
+        for sub in receivers:
             sub.msgs += 1
             out = sub.out
             if not out:
-                dirty.append(sub.session)
-            out.append(pub.head(sub))
+                broker.dirty.append(sub.session)
+            out.append(pub.lead + sub.sid + pub.tail)
             out.append(body)
-        if route.plain:
+        if receivers:
             return
     elif _deliver_each(session, pub, body):
         return
@@ -259,7 +285,7 @@ def _admit(session: Session, pub: Pub, body: bytes) -> bool:
         session.broker.tracer.publish(session, pub, body)
     if session.connect.pedantic and not is_valid_literal(pub.subject):
         session.send_error("Invalid Publish Subject")
-    if pub.guarded and not _may_publish(session, pub):
+    if not _may_publish(session, pub):
         return False
     if session.connect.verbose:
         session.send(proto.OK)
@@ -267,7 +293,7 @@ def _admit(session: Session, pub: Pub, body: bytes) -> bool:
 
 
 def _deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
-    """Receivers that need a look each: queue groups, limits, no echo, no headers, traces."""
+    """Receivers that need a look each: limits, no echo, no headers, traces."""
     delivered = False
     for sub in pub.route.plain:
         delivered |= _deliver(session, sub, pub, body)

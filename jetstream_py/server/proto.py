@@ -113,7 +113,9 @@ def control_line_exceeded() -> Fault:
 # reroute in another's name.
 RESERVED_SUBJECTS: Final = (b"$GR.", b"_GR_.")
 RESERVED_REPLIES: Final = (b"_R_.", b"_GR_.", b"$GR.", b"$JS.ACK.")
-RESERVED_STARTS: Final = {name[:2] for name in RESERVED_SUBJECTS + RESERVED_REPLIES}  # a quick no
+# Quick tests that may say yes too often.
+RESERVED_TOKENS: Final = tuple(name[:-1] for name in RESERVED_SUBJECTS)
+RESERVED_STARTS: Final = {name[:2] for name in RESERVED_REPLIES}
 SYSTEM_QUEUE: Final = b"_sys_"
 INBOX: Final = b"_INBOX."  # where replies go: each subject is used once
 

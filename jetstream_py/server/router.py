@@ -22,7 +22,10 @@ time, not memory.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from jetstream_py import limits
+from jetstream_py.server.proto import RESERVED_TOKENS
 from jetstream_py.server.sublist import Sub, Sublist
 
 Head = tuple[Sub, bytes]
@@ -34,7 +37,7 @@ WILD = (b"*", b">")
 class Route:
     """The receivers of a subject (or of all subjects below a prefix)."""
 
-    __slots__ = ("groups", "headers", "key", "lines", "plain", "simple")
+    __slots__ = ("groups", "guarded", "headers", "key", "lines", "plain", "simple")
 
     def __init__(
         self, key: bytes, plain: tuple[Sub, ...], groups: tuple[tuple[Sub, ...], ...]
@@ -42,42 +45,54 @@ class Route:
         self.key = key
         self.plain = plain
         self.groups = groups
-        # simple: every receiver gets every message, so the delivery can be rendered in advance.
-        self.simple = not groups and all(
-            sub.session.plain_delivery and not sub.max for sub in plain
-        )
-        self.headers = all(sub.session.headers for sub in plain)
+        self.guarded = key.startswith(RESERVED_TOKENS)  # the server's own subjects: look twice
+        self.simple = True  # whoever is chosen takes every message
+        self.headers = True  # ... and understands headers
+        for sub in chain(plain, *groups):
+            session = sub.session
+            if sub.max or not session.plain_delivery:
+                self.simple = False
+            if not session.headers:
+                self.headers = False
         self.lines: list[tuple[Lines, bytes]] = []
 
 
 class Pub:
-    """A publish, parsed: everything but the payload."""
+    """A publish, parsed: everything but the payload. What a receiver gets is `lead`, its sid, `tail`."""
 
-    __slots__ = ("cut", "fan", "guarded", "hdr", "reply", "route", "size", "size_text", "subject")
+    __slots__ = (
+        "cut",
+        "fan",
+        "guarded",
+        "hdr",
+        "lead",
+        "reply",
+        "route",
+        "size",
+        "subject",
+        "tail",
+    )
 
     route: Route  # set once the publish passed its checks
 
-    def __init__(self, subject: bytes, reply: bytes, hdr: int, size: int, size_text: bytes) -> None:
+    def __init__(self, subject: bytes, reply: bytes, hdr: int, size: int, sizes: bytes) -> None:
         self.subject = subject
         self.reply = reply
         self.hdr = hdr  # bytes of headers, -1: a PUB
         self.size = size  # headers and payload
         self.cut = size + 1  # with the CR that follows it
-        self.size_text = size_text  # as the client wrote it: subscribers see the same digits
         self.guarded = False  # touches a reserved name: look twice
         self.fan: tuple[Head, ...] | None = None  # ready deliveries, when the route is simple
+        self.lead = b"%b %b " % (b"MSG" if hdr < 0 else b"HMSG", subject)
+        # Sizes as the client wrote them: subscribers see the same digits.
+        self.tail = b" %b %b\r" % (reply, sizes) if reply else b" %b\r" % sizes
 
     def head(self, sub: Sub) -> bytes:
         """The first line of the message that `sub` gets, without its LF."""
-        verb, size = b"MSG", self.size_text
-        if self.hdr >= 0:
-            if sub.session.headers:
-                verb = b"HMSG"
-            else:
-                size = b"%d" % (self.size - self.hdr)  # it gets the message without them
-        if self.reply:
-            return b" ".join((verb, self.subject, sub.sid, self.reply, size + b"\r"))
-        return b" ".join((verb, self.subject, sub.sid, size + b"\r"))
+        if self.hdr < 0 or sub.session.headers:
+            return self.lead + sub.sid + self.tail
+        plain = Pub(self.subject, self.reply, -1, 0, b"%d" % (self.size - self.hdr))
+        return plain.head(sub)  # without the headers
 
 
 class Router:
@@ -170,6 +185,10 @@ class Router:
                 return route
         return self._resolve(subject)
 
+    def inbox_route(self, subject: bytes) -> Route:
+        """The same for a subject that is used once: its prefix is the likelier place."""
+        return self._prefixes.get(subject[: subject.rfind(b".")]) or self.route(subject)
+
     def _tail(self, subject: bytes, cut: int) -> Route | None:
         """Shortest first: the wider a tail is, the more subjects it serves."""
         tails = self._tails
@@ -208,7 +227,7 @@ class Router:
         if not self._use_caches or len(line) > limits.LINE_CACHE_LEN:
             return
         route = pub.route
-        if route.simple and (pub.hdr < 0 or route.headers):
+        if route.simple and not route.groups and (pub.hdr < 0 or route.headers):
             pub.fan = tuple([(sub, pub.head(sub)) for sub in route.plain])
         self._weight += 1 + len(pub.fan or ())
         if self._weight > limits.LINE_CACHE:

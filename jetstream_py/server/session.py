@@ -46,6 +46,22 @@ class Link(Protocol):
         ...
 
 
+class _NoLink:
+    """The link of a session that has lost its own."""
+
+    def flush(self) -> None: ...
+
+    def connected(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def pending_bytes(self) -> int:
+        return 0
+
+
+NO_LINK: Link = _NoLink()
+
+
 class Session:
     """The state of one client connection."""
 

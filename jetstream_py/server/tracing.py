@@ -66,8 +66,7 @@ class Tracer:
 
     def publish(self, session: Session, pub: Pub, body: bytes) -> None:
         verb = b"PUB" if pub.hdr < 0 else b"HPUB"
-        parts = [part for part in (pub.subject, pub.reply, pub.size_text) if part]
-        self.incoming(session, verb, b" ".join(parts))
+        self.incoming(session, verb, pub.subject + pub.tail[:-1])
         self.payload(session, "<<-", body)
 
     def delivery(self, session: Session, head: bytes, body: bytes) -> None:
