@@ -21,10 +21,12 @@ $(BIN)/python:
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[monitor]'
+	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[monitor,test,check]'
+	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@ $(RUN_STAMP)
 
 $(JS_STAMP): $(JS)/package.json

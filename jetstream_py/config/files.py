@@ -14,8 +14,6 @@ from jetstream_py.config.errors import ConfigError
 def read_config(name: str, environ: Mapping[str, str]) -> tuple[parser.Block, str]:
     """The tree of a file and its digest."""
     tree = parser.parse(_read(name), name, _read_included, environ)
-    if not tree:
-        raise ConfigError(f"{name}: config has no values or is empty")
     return tree, digest(tree)
 
 

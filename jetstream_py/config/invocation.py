@@ -9,9 +9,7 @@ import msgspec
 from jetstream_py.config import flags
 from jetstream_py.config.draft import Draft
 from jetstream_py.config.errors import ConfigError
-from jetstream_py.config.files import read_config
 from jetstream_py.config.options import Options
-from jetstream_py.config.schema import read_tree
 from jetstream_py.config.settle import complaints, settle
 
 
@@ -55,6 +53,21 @@ def reload_options(invocation: Invocation, environ: Mapping[str, str]) -> Invoca
     return parse_args(invocation.argv, environ)
 
 
+def _read_file(name: str, environ: Mapping[str, str], draft: Draft, strict: bool) -> None:
+    # Most servers have no file: the parser and its tables are imported by those that do.
+    from jetstream_py.config.files import read_config
+    from jetstream_py.config.schema import read_tree
+
+    tree, draft.options.config_digest = read_config(name, environ)
+    if not tree:
+        text = f"{name}: config has no values or is empty"
+        if strict:
+            raise ConfigError(text)
+        draft.warnings.append(text)
+    read_tree(tree, draft)
+    draft.refuse_errors(strict=strict)
+
+
 def _configure(invocation: Invocation, line: flags.CommandLine, environ: Mapping[str, str]) -> None:
     draft = Draft()
     checking = invocation.action == "check"
@@ -62,9 +75,7 @@ def _configure(invocation: Invocation, line: flags.CommandLine, environ: Mapping
     if checking and not file:
         raise ConfigError("must specify [-c, --config] option to check configuration file syntax")
     if file:
-        tree, draft.options.config_digest = read_config(file, environ)
-        read_tree(tree, draft)
-        draft.refuse_errors(strict=checking)
+        _read_file(file, environ, draft, strict=checking)
     line.apply(draft)
     invocation.options = settle(draft)
     invocation.warnings = draft.warnings

@@ -251,8 +251,10 @@ def test_a_server_that_cannot_be_built_refuses_instead_of_hanging(
         broker = FakeBroker()
         monitor = await start_monitor(broker, "127.0.0.1", 0)
         async with asyncio.timeout(TIMEOUT):
-            while not broker.log.lines:
-                await asyncio.sleep(0)
+            reader, writer = await asyncio.open_connection(monitor.host, monitor.port)
+            with pytest.raises(ConnectionResetError):
+                await reader.read()
+            writer.close()
         assert broker.log.lines == [
             "[ERR] Monitoring did not start: RuntimeError('broken installation')"
         ]
