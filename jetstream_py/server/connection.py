@@ -63,7 +63,9 @@ class ClientConnection(asyncio.Protocol):
             timeout = broker.options.authorization.timeout
             self._auth = broker.timers.call_later(timeout, self._auth_timeout)
         self._ping = broker.timers.call_later(broker.options.ping_interval, self._ping_due)
-        self.flush()
+        # All of them, not just ours: a session that stays in `dirty` after its bytes have left would
+        # be written too early the next time, before those whose messages came first.
+        broker.flush()
 
     def data_received(self, data: bytes) -> None:
         session = self._session
