@@ -23,6 +23,10 @@ DEFAULT_PORT: Final = 4222
 # Ten thousand clients may come back at once after a restart; the kernel caps this by its own limit.
 BACKLOG: Final = 4096
 
+# Closed connections that wait for their peer to read the error text: so long, so many, no more.
+LINGER: Final = 1.0
+LINGERING: Final = 1_000
+
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
 LINE_CACHE_LEN: Final = 256  # longer control lines are parsed each time

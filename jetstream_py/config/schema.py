@@ -114,8 +114,7 @@ KEYS: Final[Table] = table(
         "max_connections max_conn",
         kinds.INTEGER,
         "max_connections",
-        "below 0: no limit",
-        zero_is_default=True,
+        "0 or less: nobody",
     ),
     key("max_subscriptions max_subs", kinds.INTEGER, "max_subscriptions", "per connection"),
     key(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import stat
 import time
 from typing import Final
 
@@ -19,16 +21,36 @@ def reason(error: OSError) -> str:
 
 
 class StreamSink:
-    """Stderr, with colours on a terminal."""
+    """Stderr, with colours on a terminal.
 
-    __slots__ = ("_format",)
+    A harness reads the pipe until the server is ready and then forgets it. A full pipe would block
+    the writer, and with it every client, so a line for which there is no room is dropped. A pipe
+    that polls as writable takes PIPE_BUF bytes without blocking.
+    """
+
+    __slots__ = ("_format", "_pipe")
 
     def __init__(self, settings: LogSettings) -> None:
         self._format = LineFormat(settings, coloured=os.isatty(STDERR))
+        self._pipe: select.poll | None = None
+        try:
+            mode = os.fstat(STDERR).st_mode
+        except OSError:
+            return
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            self._pipe = select.poll()
+            self._pipe.register(STDERR, select.POLLOUT)
 
     def write(self, level: Level, text: str, now_ns: int) -> None:
+        line = self._format.line(level, text, now_ns)
         try:
-            os.write(STDERR, self._format.line(level, text, now_ns))
+            if self._pipe is None:
+                os.write(STDERR, line)
+                return
+            for at in range(0, len(line), select.PIPE_BUF):
+                if not self._pipe.poll(0):
+                    return
+                os.write(STDERR, line[at : at + select.PIPE_BUF])
         except OSError:
             pass
 

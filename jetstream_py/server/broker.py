@@ -105,6 +105,7 @@ class Broker:
         self.stale_connections = 0
         self.stalled_clients = 0
         self.lame_duck_mode = False
+        self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
         self._next_cid = _FIRST_CLIENT_ID
@@ -117,10 +118,8 @@ class Broker:
         self.options = options
         self.auth_required = options.authorization.required
         self.tracing = options.trace
-        self.tracer = Tracer(self.log, options.max_traced_msg_len)
-        host, port = self.host, self.port
-        if options.client_advertise:
-            host, port = split_host_port(options.client_advertise, self.port)
+        self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
+        host, port = info.advertised(options.client_advertise, self.host, self.port)
         self._info = info.template(
             server_id=self.server_id,
             server_name=self.server_name,
@@ -152,14 +151,17 @@ class Broker:
         if self.log.debugging:
             self.log.debug(f"{label(session)} - Client connection created")
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
-            session.send_error("maximum connections exceeded")
-            self.violation(session, "maximum connections exceeded")
-            self.close_session(session, proto.MAX_CONNECTIONS)
+            error = "maximum connections exceeded"
+            self.violation(session, error)
+            self.close_session(session, proto.MAX_CONNECTIONS, error)
 
-    def close_session(self, session: Session, reason: str) -> None:
-        """End a connection: subscriptions go now, what is queued is still written."""
+    def close_session(self, session: Session, reason: str, error: str = "") -> None:
+        """End a connection, with an `-ERR` as the last word if there is one: subscriptions go now,
+        what is queued is still written."""
         if session.closed:
             return
+        if error:
+            session.send_error(error)
         session.closed = True
         session.reason = reason
         session.stop_ns = self.clock.now_ns()
@@ -171,7 +173,7 @@ class Broker:
         )
         session.drop_all()
         session.link.flush()
-        session.link.close()
+        session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
         self._remember(session, subs)
@@ -229,8 +231,7 @@ class Broker:
     def auth_violation(self, session: Session) -> None:
         who = session.connect.user
         self.violation(session, "authentication error" + (f" - User {quote(who)}" if who else ""))
-        session.send_error("Authorization Violation")
-        self.close_session(session, proto.AUTHENTICATION_VIOLATION)
+        self.close_session(session, proto.AUTHENTICATION_VIOLATION, "Authorization Violation")
 
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
@@ -275,14 +276,6 @@ class Broker:
             for i, count in enumerate(_traffic(session)):
                 sums[i] += count
         return sums[0], sums[1], sums[2], sums[3]
-
-
-def split_host_port(text: str, default: int) -> tuple[str, int]:
-    """`host`, `host:port` or `[v6]:port`; port 0 and none mean the default."""
-    host, colon, port = text.rpartition(":")
-    if not colon or host.count(":") > 1 > host.count("]"):
-        return text, default
-    return host.strip("[]"), int(port) if port.isdigit() and int(port) else default
 
 
 def _traffic(session: Session) -> tuple[int, int, int, int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from jetstream_py import limits
 from jetstream_py.gotext import duration
 from jetstream_py.server import proto
 from jetstream_py.server.sockets import peer
@@ -35,7 +36,16 @@ STALL = 0.005
 class ClientConnection(asyncio.Protocol):
     """One accepted socket."""
 
-    __slots__ = ("_auth", "_broker", "_deadline", "_ping", "_rtt_at", "_session", "_transport")
+    __slots__ = (
+        "_auth",
+        "_broker",
+        "_deadline",
+        "_linger",
+        "_ping",
+        "_rtt_at",
+        "_session",
+        "_transport",
+    )
 
     _session: Session
     _transport: asyncio.Transport
@@ -45,6 +55,7 @@ class ClientConnection(asyncio.Protocol):
         self._auth: Timer | None = None
         self._ping: Timer | None = None
         self._deadline: Timer | None = None
+        self._linger: Timer | None = None
         self._rtt_at = 0.0
 
     # -- asyncio's side ---------------------------------------------------------------------------
@@ -92,6 +103,9 @@ class ClientConnection(asyncio.Protocol):
         self._broker.close_session(self._session, reason)
         if self._deadline is not None:
             self._deadline.cancel()
+        if self._linger is not None:
+            self._linger.cancel()
+            self._broker.lingering -= 1
 
     def pause_writing(self) -> None:
         """The socket did not take everything."""
@@ -127,13 +141,25 @@ class ClientConnection(asyncio.Protocol):
         first = min(FIRST_PING, self._broker.options.ping_interval)
         self._ping = self._broker.timers.call_later(first, self._ping_due)
 
-    def close(self) -> None:
-        """Close once everything queued is written, or the write deadline is over."""
+    def close(self, linger: bool) -> None:
+        """Close once everything queued is written, or the write deadline is over.
+
+        A socket that is closed with unread input makes the kernel send a reset, and a reset can
+        overtake the error text on its way. So that the client gets to read it, we only end our side
+        and pass over what still comes, until the client closes or a moment has gone by.
+        """
         self._cancel_timers()
-        if not self._transport.is_closing():
-            self._transport.close()
-            if self._transport.get_write_buffer_size() and self._deadline is None:
-                self.pause_writing()
+        transport = self._transport
+        if transport.is_closing():
+            return
+        if linger and self._broker.lingering < limits.LINGERING:
+            self._broker.lingering += 1
+            self._linger = self._broker.timers.call_later(limits.LINGER, transport.close)
+            transport.write_eof()
+        else:
+            transport.close()
+        if transport.get_write_buffer_size() and self._deadline is None:
+            self.pause_writing()
 
     def pending_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
@@ -148,8 +174,8 @@ class ClientConnection(asyncio.Protocol):
     def _auth_timeout(self) -> None:
         session = self._session
         if session.awaiting_auth:
-            session.send_error("Authentication Timeout")
-            self._broker.close_session(session, proto.AUTHENTICATION_TIMEOUT)
+            reason = proto.AUTHENTICATION_TIMEOUT
+            self._broker.close_session(session, reason, "Authentication Timeout")
 
     def _ping_due(self) -> None:
         broker, session = self._broker, self._session
@@ -159,8 +185,7 @@ class ClientConnection(asyncio.Protocol):
         if not self._rtt_at or idle >= interval or now - self._rtt_at > RTT_EVERY:
             if session.pings_out + 1 > broker.options.ping_max:
                 broker.stale_connections += 1
-                session.send_error("Stale Connection")
-                broker.close_session(session, proto.STALE_CONNECTION)
+                broker.close_session(session, proto.STALE_CONNECTION, "Stale Connection")
                 return
             session.pings_out += 1
             session.rtt_start = self._rtt_at = now
@@ -172,6 +197,9 @@ class ClientConnection(asyncio.Protocol):
         self._deadline = None
         pending = self.pending_bytes()
         if not pending:
+            return
+        if self._broker.options.write_timeout == "retry" and not self._session.closed:
+            self.pause_writing()  # the client is slow, and wanted to be waited for
             return
         deadline = duration(round(self._broker.options.write_deadline * 1e9))
         text = f"WriteDeadline of {deadline} exceeded with 1 chunks of {pending} total bytes."

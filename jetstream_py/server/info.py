@@ -65,3 +65,13 @@ def template(
         xkey=xkey,
         jetstream_py_version=__version__,
     )
+
+
+def advertised(advertise: str, host: str, port: int) -> tuple[str, int]:
+    """The address that clients are told: `client_advertise` wins, its port is optional."""
+    if not advertise:
+        return host, port
+    name, colon, digits = advertise.rpartition(":")
+    if not colon or advertise.endswith("]") or not digits.isdecimal():
+        return advertise.strip("[]"), port
+    return name.strip("[]"), int(digits)

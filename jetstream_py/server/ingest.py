@@ -326,8 +326,10 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
     if sub.max and sub.msgs >= sub.max:
         return False
     sub.msgs += 1
-    if pub.hdr > 0 and not receiver.headers:
-        body = body[pub.hdr :]
+    hdr = pub.hdr
+    if hdr > 0 and not receiver.headers:
+        body = body[hdr:]
+        hdr = -1
     head = pub.head(sub)
     out = receiver.out
     if not out:
@@ -335,8 +337,10 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
     out.append(head)
     out.append(body)
     if receiver.trace:
-        session.broker.tracer.delivery(receiver, head, body)
+        session.broker.tracer.delivery(receiver, head, body, hdr)
     if sub.max and sub.msgs >= sub.max:
+        if session.broker.log.debugging:
+            session.broker.tracer.exhausted(receiver, sub)
         receiver.drop(sub)
     return True
 

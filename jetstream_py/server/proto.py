@@ -37,6 +37,7 @@ PING: Final = b"PING\r"
 PONG: Final = b"PONG\r"
 
 SIZE_DIGITS: Final = 9  # longer size fields are malformed, whatever their value
+MAX_SIZE: Final = 10**SIZE_DIGITS - 1  # what "no limit" comes to
 
 
 class Fault(Exception):

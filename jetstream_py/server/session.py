@@ -37,8 +37,8 @@ class Link(Protocol):
         """A CONNECT was accepted."""
         ...
 
-    def close(self) -> None:
-        """Close once everything written has left."""
+    def close(self, linger: bool) -> None:
+        """Close once everything written has left; `linger`: and the peer had a chance to read it."""
         ...
 
     def pending_bytes(self) -> int:
@@ -53,7 +53,7 @@ class _NoLink:
 
     def connected(self) -> None: ...
 
-    def close(self) -> None: ...
+    def close(self, linger: bool) -> None: ...
 
     def pending_bytes(self) -> int:
         return 0
@@ -307,7 +307,8 @@ class Session:
     def apply_options(self) -> None:
         """Take over what the server's options say; choose between the ready-made ways and the one
         that looks at every message."""
-        self.max_payload = self.broker.options.max_payload
+        limit = self.broker.options.max_payload
+        self.max_payload = limit if limit >= 0 else proto.MAX_SIZE
         self.max_control_line = self.broker.options.max_control_line
         self.trace = self.broker.tracing
         self.plain_delivery = self.echo and not self.trace
@@ -344,10 +345,8 @@ class Session:
             self.send(proto.OK)
 
     def _fail(self, fault: Fault) -> None:
-        if fault.text:
-            self.send_error(fault.text)
         self.broker.violation(self, str(fault))
-        self.broker.close_session(self, fault.reason)
+        self.broker.close_session(self, fault.reason, fault.text)
 
     def take_output(self) -> bytes:
         """Everything queued, as one piece, and count it."""

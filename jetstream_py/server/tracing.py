@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jetstream_py.log import Log
     from jetstream_py.server.router import Pub
     from jetstream_py.server.session import Session
+    from jetstream_py.server.sublist import Sub
 
 _SECRETS = re.compile(
     rb'("(?:pass|auth_token|sig|nkey|jwt|proxy_sig)"\s*:\s*")((?:[^"\\]|\\.)*)', re.IGNORECASE
@@ -44,9 +45,10 @@ def label(session: Session) -> str:
 class Tracer:
     """Writes what passes over a connection."""
 
-    def __init__(self, log: Log, max_payload_text: int) -> None:
+    def __init__(self, log: Log, max_payload_text: int, headers_only: bool) -> None:
         self._log = log
         self._max = max_payload_text
+        self._headers_only = headers_only
 
     def line(self, session: Session, arrow: str, text: bytes) -> None:
         self._log.trace(f"{label(session)} - {arrow} [{_text(text)}]")
@@ -67,15 +69,15 @@ class Tracer:
     def publish(self, session: Session, pub: Pub, body: bytes) -> None:
         verb = b"PUB" if pub.hdr < 0 else b"HPUB"
         self.incoming(session, verb, pub.subject + pub.tail[:-1])
-        self.payload(session, "<<-", body)
+        self._payload(session, "<<-", body, pub.hdr)
 
-    def delivery(self, session: Session, head: bytes, body: bytes) -> None:
+    def delivery(self, session: Session, head: bytes, body: bytes, hdr: int) -> None:
         self.line(session, "->>", head.strip())
-        self.payload(session, "->>", body)
+        self._payload(session, "->>", body, hdr)
 
-    def payload(self, session: Session, arrow: str, body: bytes) -> None:
-        """`body` ends in CR, which is not shown. An empty payload is not traced."""
-        shown = body[:-1]
+    def _payload(self, session: Session, arrow: str, body: bytes, hdr: int) -> None:
+        """`body` ends in CR, which is not shown. Nothing is not traced."""
+        shown = body[: max(0, hdr)].rstrip() if self._headers_only else body[:-1]
         if not shown:
             return
         if self._max and len(shown) > self._max:
@@ -83,6 +85,12 @@ class Tracer:
         else:
             text = quote(wire_text(shown))
         self._log.trace(f"{label(session)} - {arrow} MSG_PAYLOAD: [{text}]")
+
+    def exhausted(self, session: Session, sub: Sub) -> None:
+        sid = wire_text(sub.sid)
+        self._log.debug(
+            f"{label(session)} - Auto-unsubscribe limit of {sub.max} reached for sid {sid!r}"
+        )
 
     def dropped(self, session: Session, sid: bytes) -> None:
         self.line(session, "<->", b"DELSUB " + sid)

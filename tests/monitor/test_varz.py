@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from jetstream_py.config.options import Authorization, Options, Secret
+from jetstream_py.server.info import advertised
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.usage import Usage, cores, resident_bytes, usable_cores
-from jetstream_py.server.monitor.varz import Varz, advertised, varz
+from jetstream_py.server.monitor.varz import Varz, varz
 from jetstream_py.version import __version__
 from tests.monitor.fakes import FakeBroker
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
@@ -140,3 +141,17 @@ def test_closed_standard_streams_are_not_taken_by_sockets(kind: Kind, tmp_path: 
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def test_a_full_pipe_costs_lines_and_not_the_server(tmp_path: Path) -> None:
+    """A harness reads until the server is ready and then forgets the pipe."""
+    with Launched(OURS, [*LOCAL], tmp_path) as server:
+        server.read_until(READY)
+        fcntl.fcntl(server.reader, fcntl.F_SETPIPE_SZ, 4096)
+        port = server.port
+        for _ in range(100):
+            with RawClient(port) as client:
+                client.read_info()
+                assert client.talk(b"FOO\r\n").startswith(b"-ERR")
+        server.signal(signal.SIGTERM)
+        assert server.process.wait(5) == 0

@@ -32,7 +32,7 @@ class FakeLink:
     def connected(self) -> None:
         self.is_connected = True
 
-    def close(self) -> None:
+    def close(self, linger: bool) -> None:
         self.is_closed = True
 
     def pending_bytes(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jetstream_py import limits
 from jetstream_py.config.options import Authorization, Options, Secret, User
 from jetstream_py.server.connection import LARGE_READ, ClientConnection
 from tests.server.harness import CONNECT, Bench
@@ -25,7 +26,7 @@ class FakeTransport(asyncio.Transport):
         self.written = b""
         self.waiting = 0
         self.room = 1 << 60
-        self.closing = self.aborted = self.reading_paused = False
+        self.closing = self.aborted = self.reading_paused = self.ended = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return ("127.0.0.1", self.port) if name == "peername" else default
@@ -53,6 +54,9 @@ class FakeTransport(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self.closing
+
+    def write_eof(self) -> None:
+        self.ended = True
 
     def close(self) -> None:
         self.closing = True
@@ -161,7 +165,7 @@ def test_unanswered_pings_make_a_stale_connection(net: Net) -> None:
     client = net.open()
     net.pass_time(2 + 240 + 1)
     assert client.take() == b"PING\r\nPING\r\n-ERR 'Stale Connection'\r\n"
-    assert client.closing
+    assert client.ended
     assert reason(net) == "Stale Connection"
     assert net.broker.stale_connections == 1
 
@@ -195,7 +199,7 @@ def test_no_connect_in_time_ends_the_connection() -> None:
     assert not late.closing
     net.pass_time(0.2)
     assert late.take() == b"-ERR 'Authentication Timeout'\r\n"
-    assert (late.closing, known.closing) == (True, False)
+    assert (late.ended, known.ended) == (True, False)
     assert reason(net) == "Authentication Timeout"
     net.bench.close()
 
@@ -260,11 +264,47 @@ def test_a_closing_client_gets_its_last_words_or_is_cut_off(net: Net) -> None:
     client.room = 4
     net.send(client, b"FOO\r\n")
     assert client.written == b"-ERR"
+    assert client.ended
+    net.pass_time(0.9)
+    assert not client.closing
+    net.pass_time(0.2)
     assert client.closing
-    assert not client.aborted
-    net.pass_time(10.1)
+    net.pass_time(9)
     assert client.aborted
     assert net.broker.slow_consumers == 0
+
+
+def test_what_comes_after_an_error_is_passed_over_until_the_client_leaves(net: Net) -> None:
+    """Closing at once, with input unread, would reset the connection and lose the error text."""
+    watcher = net.open(CONNECT + b"SUB > 1\r\n")
+    client = net.open()
+    net.send(client, b"FOO\r\nPUB a 1\r\nx\r\n")
+    net.send(client, b"PUB a 1\r\nx\r\n")
+    assert client.take() == b"-ERR 'Unknown Protocol Operation'\r\n"
+    assert client.ended
+    assert not client.closing
+    assert net.broker.lingering == 1
+    client.protocol.connection_lost(None)
+    assert net.broker.lingering == 0
+    assert watcher.take() == b""
+
+
+def test_only_so_many_connections_linger(net: Net, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LINGERING", 2)
+    clients = [net.open() for _ in range(4)]
+    for client in clients:
+        net.send(client, b"FOO\r\n")
+    assert [client.closing for client in clients] == [False, False, True, True]
+
+
+def test_a_retried_write_is_waited_for() -> None:
+    net = Net(Options(write_timeout="retry"))
+    reader, writer = net.open(CONNECT + b"SUB a 1\r\n"), net.open()
+    reader.room = 10
+    net.send(writer, b"PUB a 9\r\nxxxxxxxxx\r\n")
+    net.pass_time(60)
+    assert not reader.closing
+    net.bench.close()
 
 
 def test_a_lost_connection_leaves_nothing_behind(net: Net) -> None:

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from jetstream_py import gotext, limits
 from jetstream_py.config.options import Options
+from jetstream_py.server.info import advertised
 from jetstream_py.server.monitor import usage
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
@@ -171,16 +172,6 @@ def varz(broker: BrokerView, state: MonitorState) -> Varz:
         slow_consumer_stats=KindStats(broker.slow_consumers),
         stale_connection_stats=KindStats(broker.stale_connections),
     )
-
-
-def advertised(advertise: str, host: str, port: int) -> tuple[str, int]:
-    """The address that clients are told: `client_advertise` wins, its port is optional."""
-    if not advertise:
-        return host, port
-    name, colon, digits = advertise.rpartition(":")
-    if not colon or advertise.endswith("]") or not digits.isdecimal():
-        return advertise.strip("[]"), port
-    return name.strip("[]"), int(digits)
 
 
 def feature_flags(options: Options) -> dict[str, bool]:
