@@ -53,15 +53,31 @@ class Match(NamedTuple):
 NO_MATCH = Match((), ())
 
 
+# Most nodes have one kind of content: the others share these, which are never written to.
+_NO_CHILDREN: dict[bytes, _Node] = {}
+_NO_SUBS: dict[Sub, None] = {}
+_NO_GROUPS: dict[bytes, dict[Sub, None]] = {}
+
+
 class _Node:
     __slots__ = ("children", "full", "groups", "plain", "star")
 
     def __init__(self) -> None:
-        self.children: dict[bytes, _Node] = {}
+        self.children = _NO_CHILDREN
         self.star: _Node | None = None
         self.full: _Node | None = None  # `>`: its children are never used
-        self.plain: dict[Sub, None] = {}
-        self.groups: dict[bytes, dict[Sub, None]] = {}
+        self.plain = _NO_SUBS
+        self.groups = _NO_GROUPS
+
+    def add(self, sub: Sub) -> None:
+        if sub.queue:
+            if self.groups is _NO_GROUPS:
+                self.groups = {}
+            self.groups.setdefault(sub.queue, {})[sub] = None
+        else:
+            if self.plain is _NO_SUBS:
+                self.plain = {}
+            self.plain[sub] = None
 
     def idle(self) -> bool:
         return not (self.plain or self.groups or self.children or self.star or self.full)
@@ -80,10 +96,7 @@ class Sublist:
         node = self._root
         for token in sub.subject.split(b"."):
             node = _descend(node, token)
-        if sub.queue:
-            node.groups.setdefault(sub.queue, {})[sub] = None
-        else:
-            node.plain[sub] = None
+        node.add(sub)
         self.count += 1
         self.inserts += 1
 
@@ -167,6 +180,8 @@ def _descend(node: _Node, token: bytes) -> _Node:
         elif token == b">":
             node.full = child
         else:
+            if node.children is _NO_CHILDREN:
+                node.children = {}
             node.children[token] = child
     return child
 

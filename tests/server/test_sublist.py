@@ -182,3 +182,14 @@ def test_blanks_are_not_part_of_a_subscription(subject: bytes) -> None:
 )
 def test_matches(subject: bytes, pattern: bytes, hit: bool) -> None:
     assert matches(subject, pattern) is hit
+
+
+def test_a_hundred_thousand_subscriptions_each_get_their_own(bench: Bench) -> None:
+    owner, publisher = bench.client(), bench.client()
+    count = 100_000
+    owner.send(b"".join(b"SUB dev.%d.status %d\r\n" % (i, i) for i in range(count)))
+    for i in range(0, count, 9_973):
+        publisher.send(b"PUB dev.%d.status 1\r\nx\r\n" % i)
+        assert owner.read() == b"MSG dev.%d.status %d 1\r\nx\r\n" % (i, i)
+    owner.drop()
+    assert bench.broker.default_account.router.sublist._root.idle()
