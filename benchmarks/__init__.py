@@ -1,1 +1,1 @@
-"""Benchmarks of core NATS: this server and nats-server side by side, on loopback."""
+"""Benchmarks: this server and nats-server side by side, on loopback."""

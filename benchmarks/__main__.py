@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: core NATS, two servers side by side, as a table and as JSON."""
+"""`python -m benchmarks`: servers side by side, core NATS or JetStream, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -11,65 +11,114 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from benchmarks import report
+from benchmarks import disk, report
 from benchmarks.compare import Contender, Effort, Outcome, compare, contenders
-from benchmarks.loadgen import MODES, Case
-from benchmarks.servers import COMMANDS, unwind_on_sigterm
+from benchmarks.loadgen import CORE_MODES, JS_MODES, Case
+from benchmarks.restart import Restart, measure_restarts
+from benchmarks.servers import COMMANDS, NATS, NATS_ALWAYS, OURS, unwind_on_sigterm
 from benchmarks.startup import Startup, measure_starts
 
 _CEILING_ALLOWANCE: Final = 2.0  # seconds of a case's share, for the generator's ceiling
 SIZES: Final = (128, 1024)
 SUBJECTS: Final = (1, 200, report.MANY_SUBJECTS)
+JS_SUBJECTS: Final = (1, 200)
+RESTART: Final = "js-restart"
+GROUPS: Final = {"core": CORE_MODES, "js": (*JS_MODES, RESTART)}
+MODES: Final = (*CORE_MODES, *JS_MODES, RESTART)
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a run covers, and the seconds it may take in all, in which it drops rounds to stay."""
 
+    servers: str
     cases: Sequence[Case]
     rounds: int
     least_rounds: int
     seconds: float
-    starts: int
     budget: float
+    starts: int = 0
+    restarts: int = 0
+    restart_messages: int = 0
 
 
-FULL: Final = Plan(
-    cases=[Case(m, size, n) for m in MODES for size in SIZES for n in SUBJECTS],
+CORE: Final = Plan(
+    servers=f"{OURS},{NATS}",
+    cases=[Case(m, size, n) for m in CORE_MODES for size in SIZES for n in SUBJECTS],
     rounds=5,
     least_rounds=3,
     seconds=0.6,
-    starts=9,
     budget=520.0,
+    starts=9,
 )
-QUICK: Final = Plan(
+QUICK_CORE: Final = replace(
+    CORE,
     cases=[
         *(Case(mode, 128, n) for mode in ("pub", "pub-sub") for n in SUBJECTS),
-        *(Case(mode, 128, 1) for mode in MODES if mode not in ("pub", "pub-sub")),
+        *(Case(mode, 128, 1) for mode in CORE_MODES if mode not in ("pub", "pub-sub")),
         Case("pub-sub", 1024, 1),
     ],
     rounds=4,
     least_rounds=2,
     seconds=0.35,
-    starts=9,
     budget=95.0,
+)
+JETSTREAM: Final = Plan(
+    servers=f"{OURS},{NATS},{NATS_ALWAYS}",
+    cases=[
+        case
+        for mode in JS_MODES
+        for size in SIZES
+        for n in JS_SUBJECTS
+        if not (case := Case(mode, size, n)).reads or n > 1  # One last message needs no search.
+    ],
+    rounds=5,
+    least_rounds=2,
+    seconds=0.6,
+    budget=520.0,
+    restarts=3,
+    restart_messages=1_000_000,
+)
+QUICK_JETSTREAM: Final = replace(
+    JETSTREAM,
+    cases=[
+        *(Case(mode, 128, 200) for mode in JS_MODES),
+        *(Case("js-pub-5000", size, 1) for size in SIZES),
+    ],
+    rounds=3,
+    least_rounds=1,  # A disk that syncs slowly takes its time.
+    seconds=0.35,
+    budget=100.0,
+    restarts=1,
+    restart_messages=100_000,
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
-    plan = _plan(options)
-    who = contenders(options.servers)
-    deadline = time.monotonic() + plan.budget
     print(f"machine: {report.machine()}", flush=True)
-    startups = measure_starts(who, plan.starts, deadline)
-    print(report.startup_table(startups), end="\n\n", flush=True)
-    outcomes = _outcomes(plan, who, deadline)
-    print(report.outcome_table(outcomes, who))
+    outcomes: list[Outcome] = []
+    startups: list[Startup] = []
+    restarts: list[Restart] = []
+    who: list[Contender] = []
+    for plan in _plans(options):
+        who = contenders(plan.servers)
+        if plan.starts:
+            startups = measure_starts(who, plan.starts, time.monotonic() + plan.budget)
+            print(report.startup_table(startups), end="\n\n", flush=True)
+        if plan.restarts:
+            print(f"disk: {disk.file_system()}, fdatasync {disk.sync_micros():.0f} µs", flush=True)
+        if plan.restart_messages:
+            restarts = measure_restarts(who, plan.restart_messages, plan.restarts)
+            print(report.restart_table(restarts), end="\n\n", flush=True)
+        if plan.cases:
+            found = _outcomes(plan, who, time.monotonic() + plan.budget)
+            print(report.outcome_table(found, who), end="\n\n", flush=True)
+            outcomes += found
     if options.json:
-        text = json.dumps(report.as_json(outcomes, startups, who), indent=1)
+        text = json.dumps(report.as_json(outcomes, startups, who, restarts), indent=1)
         Path(options.json).write_text(text + "\n")
-    return 1 if _failed(outcomes, startups) else 0
+    return 1 if _failed(outcomes, startups, restarts) else 0
 
 
 def _outcomes(plan: Plan, who: Sequence[Contender], deadline: float) -> list[Outcome]:
@@ -91,26 +140,42 @@ def _outcomes(plan: Plan, who: Sequence[Contender], deadline: float) -> list[Out
     return outcomes
 
 
-def _failed(outcomes: Sequence[Outcome], startups: Sequence[Startup]) -> bool:
+def _failed(
+    outcomes: Sequence[Outcome], startups: Sequence[Startup], restarts: Sequence[Restart]
+) -> bool:
     """Failed, not slow: a server that did not start or a run that lost messages."""
-    return any(o.error for o in outcomes) or any(s.error for s in startups)
+    errors = [one.error for one in outcomes] + [one.error for one in startups]
+    return any(errors + [one.error for one in restarts])
 
 
-def _plan(options: argparse.Namespace) -> Plan:
-    plan = QUICK if options.quick else FULL
+def _plans(options: argparse.Namespace) -> list[Plan]:
+    """The plans of the groups of which a mode was asked for."""
+    core, streams = (QUICK_CORE, QUICK_JETSTREAM) if options.quick else (CORE, JETSTREAM)
+    plans: list[Plan] = []
+    if not set(options.modes).isdisjoint(CORE_MODES):
+        plans.append(replace(_chosen(core, options), starts=options.starts or core.starts))
+    if not set(options.modes).isdisjoint((*JS_MODES, RESTART)):
+        messages = options.restart_messages or streams.restart_messages
+        asked = RESTART in options.modes
+        plans.append(replace(_chosen(streams, options), restart_messages=messages if asked else 0))
+    return plans
+
+
+def _chosen(plan: Plan, options: argparse.Namespace) -> Plan:
     cases = [
         replace(case, binary=options.binary)
         for case in plan.cases
-        if (not options.modes or case.mode in options.modes)
+        if case.mode in options.modes
         and (not options.sizes or case.size in options.sizes)
         and (not options.subjects or case.subjects in options.subjects)
     ]
     return replace(
         plan,
         cases=cases,
+        servers=options.servers or plan.servers,
         rounds=options.rounds or plan.rounds,
+        restarts=options.rounds or plan.restarts,
         seconds=options.seconds or plan.seconds,
-        starts=options.starts or plan.starts,
     )
 
 
@@ -120,16 +185,23 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="rounds per case")
     parser.add_argument("--seconds", type=float, help="wanted length of one run")
     parser.add_argument("--starts", type=int, help="starts of each server")
-    parser.add_argument("--modes", type=_listed(MODES), help=", ".join(MODES))
+    parser.add_argument(
+        "--modes",
+        type=_modes,
+        default=list(CORE_MODES),
+        help=f"core (the default), js, or any of {', '.join(MODES)}",
+    )
     parser.add_argument("--sizes", type=_numbers, help="payload sizes, e.g. 128,1024")
     parser.add_argument("--subjects", type=_numbers, help="numbers of subjects, e.g. 1,200,30000")
     parser.add_argument("--binary", action="store_true", help="payloads of any bytes, not text")
+    parser.add_argument(
+        "--restart-messages", type=int, metavar="N", help="in the store of js-restart"
+    )
     parser.add_argument("--json", metavar="FILE", help="write all figures there")
     parser.add_argument(
         "--servers",
-        default="ours,nats",
         type=lambda text: ",".join(_listed(COMMANDS)(text)),
-        help=f"one or two of {', '.join(COMMANDS)}; the ratio is first to second",
+        help=f"of {', '.join(COMMANDS)}; ratios are of the first to each other",
     )
     return parser.parse_args(argv)
 
@@ -142,6 +214,11 @@ def _listed(allowed: Iterable[str]) -> Callable[[str], list[str]]:
         return text.split(",")
 
     return words
+
+
+def _modes(text: str) -> list[str]:
+    names = _listed((*GROUPS, *MODES))(text)
+    return [mode for name in names for mode in GROUPS.get(name, (name,))]
 
 
 def _numbers(text: str) -> list[int]:

@@ -1,7 +1,7 @@
-"""Two servers side by side: interleaved rounds of one case, and the ratios of the rounds.
+"""Servers side by side: interleaved rounds of one case, and the ratios of the rounds.
 
 Speed on a shared machine drifts over minutes and jumps within seconds, so a rate alone says little.
-Both servers therefore run the same case in turns (A B, B A, A B, ...), each round gives one ratio,
+All servers therefore run the same case in turns (A B, B A, A B, ...), each round gives one ratio,
 and the figure we look at is the median of those ratios with its smallest and largest.
 """
 
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from benchmarks.crew import WorkerFailed
 from benchmarks.loadgen import Case, Run, calibrate, run_case
-from benchmarks.servers import Server, ServerFailed, null_server, running
+from benchmarks.servers import NATS_ALWAYS, Server, ServerFailed, null_server, running
+from benchmarks.streams import with_jetstream
 
 _CEILING_SECONDS = 0.3
 
@@ -38,11 +39,14 @@ class Outcome:
     ceiling: Run | None = None
     error: str = ""
 
-    def ratios(self) -> list[float]:
-        """Per round, how the first contender compares to the second; above 1 is better."""
-        if len(self.contenders) < 2:
-            return []
-        first, second = (self.runs.get(contender.label, []) for contender in self.contenders[:2])
+    @property
+    def others(self) -> Sequence[Contender]:
+        """Those to whom the first contender is compared."""
+        return self.contenders[1:]
+
+    def ratios(self, other: Contender) -> list[float]:
+        """Per round, how the first contender compares to another; above 1 is better."""
+        first, second = (self.runs.get(one.label, []) for one in (self.contenders[0], other))
         return [self._ratio(one, two) for one, two in zip(first, second, strict=False)]
 
     def _ratio(self, one: Run, two: Run) -> float:
@@ -70,15 +74,22 @@ class Effort:
 
 def compare(case: Case, who: Sequence[Contender], effort: Effort) -> Outcome:
     """Runs the case in turns on every contender, then alone for the generator's ceiling."""
+    who = [one for one in who if len(who) == 1 or _differs(case, one)]
     outcome = Outcome(case, who, {one.label: [] for one in who})
     try:
         with ExitStack() as stack:
-            servers = [(one.label, stack.enter_context(running(one.kind))) for one in who]
+            start = with_jetstream if case.jetstream else running
+            servers = [(one.label, stack.enter_context(start(one.kind))) for one in who]
             _rounds(outcome, servers, effort)
         outcome.ceiling = _ceiling(case)
     except (WorkerFailed, ServerFailed) as error:
         outcome.error = str(error)
     return outcome
+
+
+def _differs(case: Case, one: Contender) -> bool:
+    """When to sync is a matter of writing only: for reads there is one nats-server."""
+    return not (case.reads and one.kind == NATS_ALWAYS)
 
 
 def _rounds(outcome: Outcome, servers: list[tuple[str, Server]], effort: Effort) -> None:

@@ -2,8 +2,9 @@
 
 It answers the handshake and then only moves bytes: for every received byte of a publisher's cycle
 it sends the matching share of the rendered deliveries; requests and replies become MSG frames by
-calls on whole batches. What the load generator reaches against it is the generator's ceiling on this
-machine, with the very same processes, frames and proofs of the end as against a real server.
+calls on whole batches; publishes to a stream all get the same ack. What the load generator reaches
+against it is the generator's ceiling on this machine, with the very same processes, frames and proofs
+of the end as against a real server.
 
 It prints its port, serves one run after the other (a run ends when the last client leaves), and
 ends with its stdin or after half a minute in which nothing happened.
@@ -15,6 +16,7 @@ import re
 import select
 import socket
 import sys
+from base64 import b64encode
 from typing import Final, Protocol
 
 from benchmarks import wire
@@ -109,6 +111,54 @@ class RequestRelay:
         self._rest[sock] = rest
 
 
+class AnswerRelay:
+    """Answers every request of a client itself, always with the same text.
+
+    Publishes get a PubAck whose sequence has as many digits as those that would follow it, so that
+    its length is right for a while.
+    """
+
+    ACK = b'{"stream":"BENCH","seq":100000001}'
+
+    def __init__(self, mode: str, load: wire.Load) -> None:
+        publish = rb"(?s)PUB [^ ]+ ([^ ]+) %d\r\n.{%d}" % (load.size, load.size + 2)
+        ack = b" 1 %d\r\n%b\r\n" % (len(self.ACK), self.ACK)
+        self._publish = (re.compile(publish), b"MSG ", ack)
+        answer = _direct_answer if "direct" in mode else _json_answer
+        get = re.compile(rb"PUB \$JS[^ ]+ ([^ ]+) \d+\r\n[^\r]*\r\n")
+        self._get = (get, *answer(wire.payloads(load)[0]))
+        self._rest: dict[socket.socket, bytes] = {}
+
+    def joined(self, sock: socket.socket, subscriptions: bytes) -> None:
+        pass
+
+    def received(self, sock: socket.socket, data: memoryview) -> None:
+        frames = self._rest.get(sock, b"") + data
+        pattern, head, end = self._get if frames.startswith(b"PUB $JS") else self._publish
+        names = pattern.findall(frames)
+        if names:
+            sock.sendall(head + (end + head).join(names) + end)
+        rest = wire.incomplete(pattern, b"PUB ", frames)
+        if rest == wire.PING:
+            sock.sendall(wire.PONG)
+            rest = b""
+        self._rest[sock] = rest
+
+
+def _json_answer(payload: bytes) -> tuple[bytes, bytes]:
+    text = b'{"type":"io.nats.jetstream.api.v1.stream_msg_get_response","message":{'
+    text += b'"subject":"%b","seq":1,"data":"%b",' % (wire.ONE_SUBJECT, b64encode(payload))
+    text += b'"time":"2026-01-01T00:00:00.123456789Z"}}'
+    return b"MSG ", b" 1 %d\r\n%b\r\n" % (len(text), text)
+
+
+def _direct_answer(payload: bytes) -> tuple[bytes, bytes]:
+    headers = b"NATS/1.0\r\nNats-Stream: BENCH\r\nNats-Subject: %b\r\n" % wire.ONE_SUBJECT
+    headers += b"Nats-Sequence: 1\r\nNats-Time-Stamp: 2026-01-01T00:00:00.123456789Z\r\n\r\n"
+    lengths = (len(headers), len(headers) + len(payload))
+    return b"HMSG ", b" 1 %d %d\r\n%b%b\r\n" % (*lengths, headers, payload)
+
+
 class NullServer:
     """Accepts, greets, and hands everything after a client's first PUB or MSG to the relay."""
 
@@ -139,6 +189,8 @@ class NullServer:
                     self._accept()
 
     def _fresh_relay(self) -> Relay:
+        if self._mode.startswith("js-"):
+            return AnswerRelay(self._mode, self._load)
         return RequestRelay(self._load) if "reqrep" in self._mode else BulkRelay(self._load)
 
     def _accept(self) -> None:

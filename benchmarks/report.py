@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from benchmarks.compare import Contender, Outcome, median_of, median_rate
 from benchmarks.loadgen import Case, Run
+from benchmarks.restart import Restart
+from benchmarks.servers import NATS, NATS_ALWAYS
 from benchmarks.startup import Startup
 
 MANY_SUBJECTS: Final = 30_000
@@ -22,19 +24,29 @@ _TARGETS: Final = {
     "fanout5": 0.8,
     "reqrep-1": 1.0,
     "reqrep-1-core": 1.0,
+    "js-pub-5000": 1.0,
+    "js-pub-5000-mem": 1.0,
+}
+# To nats-server that syncs every message before its ack, as we do: it syncs one by one.
+_ALWAYS_TARGETS: Final = {
+    "js-pub-5000": 50.0,
+    "js-pub-100": 20.0,
+    "js-pub-1": 0.67,  # a p50 of at most 1.5 times theirs
 }
 _TARGET_MANY_SUBJECTS: Final = 0.5
 
 
-def target(case: Case) -> float | None:
-    """The ratio we want to reach at least; none where we have not set one."""
+def target(case: Case, kind: str = NATS) -> float | None:
+    """The ratio to this kind of server that we want at least; none where we have not set one."""
+    if kind == NATS_ALWAYS:
+        return _ALWAYS_TARGETS.get(case.mode)
     if case.subjects >= MANY_SUBJECTS and not case.by_latency:
         return _TARGET_MANY_SUBJECTS
     return _TARGETS.get(case.mode)
 
 
-def verdict(case: Case, ratio: float) -> str:
-    wanted = target(case)
+def verdict(case: Case, ratio: float, kind: str = NATS) -> str:
+    wanted = target(case, kind)
     if wanted is None:
         return "-"
     return "ok" if round(ratio, 2) >= wanted else "BELOW"
@@ -53,8 +65,9 @@ def table(rows: Sequence[Sequence[str]], left: int = 1) -> str:
 
 
 def outcome_table(outcomes: Sequence[Outcome], who: Sequence[Contender]) -> str:
-    rows = [_heading(who)]
-    rows += [_row(outcome, who) for outcome in outcomes if not outcome.error]
+    stored = any(outcome.case.grows for outcome in outcomes)
+    rows = [_heading(who, stored)]
+    rows += [_row(outcome, who, stored) for outcome in outcomes if not outcome.error]
     lines = [table(rows)]
     lines += [
         f"FAILED {o.case.mode} {o.case.size} B, {o.case.subjects} subjects: {o.error}"
@@ -64,50 +77,69 @@ def outcome_table(outcomes: Sequence[Outcome], who: Sequence[Contender]) -> str:
     return "\n".join(lines)
 
 
-def _heading(who: Sequence[Contender]) -> list[str]:
+def _heading(who: Sequence[Contender], stored: bool) -> list[str]:
     labels = [one.label for one in who]
+    ratios = ["ratio"] if len(who) == 2 else [f"to {label}" for label in labels[1:]]
     return [
         "mode",
         "size",
         "subjects",
         *(f"{label} msgs/s" for label in labels),
-        "ratio",
-        "spread",
+        *(cell for ratio in ratios for cell in (ratio, "spread", "target", "")),
         "rounds",
-        "target",
-        "",
         *(f"{label} CPU" for label in labels),
+        *(f"{label} disk" for label in labels if stored),
         "gen CPU",
         "gen waits",
         "gen ceiling",
     ]
 
 
-def _row(outcome: Outcome, who: Sequence[Contender]) -> list[str]:
+def _row(outcome: Outcome, who: Sequence[Contender], stored: bool) -> list[str]:
     case = outcome.case
-    runs = [outcome.runs[one.label] for one in who]
-    ratios = outcome.ratios()
-    ratio = statistics.median(ratios) if ratios else None
-    wanted = target(case)
+    runs = [outcome.runs.get(one.label, []) for one in who]
     every = [run for some in runs for run in some]
     return [
         case.mode,
         f"{case.size} B",
         str(case.subjects),
         *(_speed(case, some) for some in runs),
-        f"{ratio:.2f}" if ratio is not None else "-",
-        f"{min(ratios):.2f}..{max(ratios):.2f}" if ratios else "-",
-        str(min(len(some) for some in runs)),
-        f"{wanted:.1f}" if wanted is not None else "-",
-        verdict(case, ratio) if ratio is not None else "-",
-        *(f"{median_of(some, 'server_cpu_micros'):.2f} µs" for some in runs),
-        f"{median_of(every, 'generator_cpu_micros'):.2f} µs",
-        f"{median_of(every, 'busiest_waiting'):.0%}",
-        _speed(case, [outcome.ceiling]) if outcome.ceiling else "-",
+        *(cell for other in who[1:] for cell in _ratio_cells(outcome, other)),
+        str(min(len(some) for some in runs if some)),
+        *(_figure(some, "server_cpu_micros", ".2f", " µs") for some in runs),
+        *(
+            _figure(some if case.grows else [], "disk_per_message", ".0f", " B")
+            for some in runs
+            if stored
+        ),
+        _figure(every, "generator_cpu_micros", ".2f", " µs"),
+        _figure(every, "busiest_waiting", ".0%"),
+        _speed(case, [outcome.ceiling] if outcome.ceiling else []),
     ]
 
 
+def _ratio_cells(outcome: Outcome, other: Contender) -> list[str]:
+    """Ratio, spread, target and verdict of the first contender to this one."""
+    ratios = outcome.ratios(other)
+    if not ratios:
+        return ["-"] * 4
+    ratio = statistics.median(ratios)
+    wanted = target(outcome.case, other.kind)
+    return [
+        f"{ratio:.2f}",
+        f"{min(ratios):.2f}..{max(ratios):.2f}",
+        f"{wanted:g}" if wanted is not None else "-",
+        verdict(outcome.case, ratio, other.kind),
+    ]
+
+
+def _figure(runs: Sequence[Run], name: str, form: str, unit: str = "") -> str:
+    return f"{median_of(runs, name):{form}}{unit}" if runs else "-"
+
+
 def _speed(case: Case, runs: Sequence[Run]) -> str:
+    if not runs:
+        return "-"
     if case.by_latency:
         return f"{median_of(runs, 'p50'):.0f}/{median_of(runs, 'p99'):.0f} µs"
     return f"{median_rate(runs):,.0f}"
@@ -133,8 +165,31 @@ def startup_table(startups: Sequence[Startup]) -> str:
     return "\n".join(lines)
 
 
+def restart_table(restarts: Sequence[Restart]) -> str:
+    rows = [["after SIGKILL", "stored", "kept", "to INFO", "to STREAM.INFO", "RSS", "disk"]]
+    for one in restarts:
+        if not one.error:
+            rows.append(
+                [
+                    one.label,
+                    f"{one.stored:,}",
+                    f"{one.kept:,}",
+                    f"{statistics.median(one.info_seconds) * 1000:,.0f} ms",
+                    f"{statistics.median(one.answer_seconds) * 1000:,.0f} ms",
+                    f"{one.rss / 1e6:,.0f} MB",
+                    f"{one.disk_bytes / one.stored:.0f} B/msg",
+                ]
+            )
+    lines = [table(rows)]
+    lines += [f"FAILED restart of {one.label}: {one.error}" for one in restarts if one.error]
+    return "\n".join(lines)
+
+
 def as_json(
-    outcomes: Sequence[Outcome], startups: Sequence[Startup], who: Sequence[Contender]
+    outcomes: Sequence[Outcome],
+    startups: Sequence[Startup],
+    who: Sequence[Contender],
+    restarts: Sequence[Restart] = (),
 ) -> dict[str, Any]:
     return {
         "machine": machine(),
@@ -143,6 +198,7 @@ def as_json(
             asdict(one) | {"median_ms": one.median_ms, "rss_mb": one.rss_mb} for one in startups
         ],
         "cases": [_case_json(outcome) for outcome in outcomes],
+        "restarts": [asdict(one) for one in restarts],
     }
 
 
@@ -157,17 +213,23 @@ def machine() -> dict[str, Any]:
 
 
 def _case_json(outcome: Outcome) -> dict[str, Any]:
-    ratios = outcome.ratios()
-    ratio = statistics.median(ratios) if ratios else None
     return {
         "case": asdict(outcome.case),
         "error": outcome.error,
-        "ratio": ratio,
-        "ratios": ratios,
-        "target": target(outcome.case),
-        "verdict": verdict(outcome.case, ratio) if ratio is not None else None,
+        "to": {other.label: _ratio_json(outcome, other) for other in outcome.others},
         "runs": {label: [_run_json(r) for r in some] for label, some in outcome.runs.items()},
         "generator_ceiling": _run_json(outcome.ceiling) if outcome.ceiling else None,
+    }
+
+
+def _ratio_json(outcome: Outcome, other: Contender) -> dict[str, Any]:
+    ratios = outcome.ratios(other)
+    ratio = statistics.median(ratios) if ratios else None
+    return {
+        "ratio": ratio,
+        "ratios": ratios,
+        "target": target(outcome.case, other.kind),
+        "verdict": verdict(outcome.case, ratio, other.kind) if ratio is not None else None,
     }
 
 
@@ -178,6 +240,7 @@ def _run_json(run: Run) -> dict[str, Any]:
         "rate": run.rate,
         "p50_micros": run.p50,
         "p99_micros": run.p99,
+        "disk_bytes_per_message": run.disk_per_message,
         "server_cpu_seconds": run.server_cpu,
         "server_cpu_micros_per_message": run.server_cpu_micros,
         "generator_cpu_seconds": run.generator_cpu,

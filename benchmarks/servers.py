@@ -35,11 +35,19 @@ _PR_SET_PDEATHSIG: Final = 1
 
 OURS: Final = "ours"
 NATS: Final = "nats"
+NATS_ALWAYS: Final = "nats-always"
 
 # name -> executable beside this interpreter, then the arguments before the common ones
 COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     OURS: ("jetstream-py", "serve"),
     NATS: ("nats-server",),
+    NATS_ALWAYS: ("nats-server",),
+}
+# name -> its configuration with JetStream; nats-server's default acknowledges before it syncs
+JETSTREAM: Final[dict[str, str]] = {
+    OURS: "",
+    NATS: "",
+    NATS_ALWAYS: "jetstream { sync_interval: always }\n",
 }
 
 
@@ -49,7 +57,7 @@ class ServerFailed(Exception):
 
 @dataclass(frozen=True)
 class Server:
-    """A running server: its process and its two ports."""
+    """A running server: its process, its two ports, and where it stores streams, if it does."""
 
     name: str
     pid: int
@@ -58,6 +66,8 @@ class Server:
     version: str
     start_seconds: float
     log: Path | None = None
+    spawned: float = 0.0
+    store: Path | None = None
 
     def last_words(self) -> str:
         """The end of its log, for the report of a failure."""
@@ -87,7 +97,9 @@ def executable(name: str) -> Path | None:
 
 
 @contextmanager
-def running(name: str, config: str = "", extra: Sequence[str] = ()) -> Iterator[Server]:
+def running(
+    name: str, config: str = "", extra: Sequence[str] = (), limit: float = READY_LIMIT
+) -> Iterator[Server]:
     """A server on fresh loopback ports, ended by its pid however the block is left."""
     path = executable(name)
     if path is None:
@@ -107,10 +119,18 @@ def running(name: str, config: str = "", extra: Sequence[str] = ()) -> Iterator[
                 command, stdout=log, stderr=log, cwd=folder, preexec_fn=_die_with_parent
             )
             try:
-                info = _await_info(process, port, begin + READY_LIMIT, Path(log.name))
+                info = _await_info(process, port, begin + limit, Path(log.name))
                 taken = time.monotonic() - begin
-                version = str(info.get("version", "?"))
-                yield Server(name, process.pid, port, monitor_port, version, taken, Path(log.name))
+                yield Server(
+                    name,
+                    process.pid,
+                    port,
+                    monitor_port,
+                    str(info.get("version", "?")),
+                    taken,
+                    Path(log.name),
+                    begin,
+                )
             finally:
                 end(process)
 

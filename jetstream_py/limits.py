@@ -44,3 +44,43 @@ MONITOR_BACKLOG: Final = 128
 MONITOR_CONNECTIONS: Final = 256  # scrapers and dashboards, not users
 MONITOR_KEEP_ALIVE: Final = 30.0  # two scrapes fit; also the time that a request's head may take
 MONITOR_TARGET_SIZE: Final = 8_190
+
+# -- store -----------------------------------------------------------------------------------------
+STORE_MAP: Final = 1 << 40  # address space of the LMDB map; the real limit is the one below
+STORE_LIMIT: Final = 1 << 39  # bytes a store may use unless told otherwise
+STORE_RESERVE: Final = 64 * 1024 * 1024  # kept free so that purges work when publishes no longer do
+STORE_AHEAD: Final = 64 * 1024 * 1024  # the file is extended by so much before it is needed
+STORE_INLINE: Final = (
+    64 * 1024
+)  # groups up to here commit in the loop's thread, larger ones in the writer's
+BLOCK_BYTES: Final = 64 * 1024  # a block is cut here (32 KiB appends slower, 128 KiB reads slower)
+BLOCK_RECORDS: Final = 1024
+SMALL_BLOCK: Final = 32 * 1024  # tail blocks under this are merged ...
+SMALL_RUN: Final = 64  # ... when so many are there, or a block's worth of bytes
+CRC_UNIT: Final = 4096  # what a disk damages at once; a get checks only the units it touches
+FAT_PAYLOAD: Final = (
+    1024 * 1024
+)  # larger records are stored in parts: LMDB needs adjacent pages for a value
+FAT_PART: Final = 128 * 1024 - 32  # with page header and checksum 32 pages
+BLOOM_MIN: Final = 64  # bits of a block's subject filter
+BLOOM_MAX: Final = 8192
+BLOOM_PROBES: Final = (
+    16  # up to so many subjects are looked up in the filters, more in the blocks' names
+)
+GARBAGE_FLOOR: Final = 4 * 1024 * 1024  # dead bytes a stream may keep beyond its live ones
+COMPACT_STEP: Final = 64 * 1024  # live bytes copied per group; up to 8 times that when behind
+CHECKPOINT_CHANGES: Final = (
+    256 * 1024
+)  # appended and removed records between checkpoints of a stream
+CHECKPOINT_BLOCKS: Final = 4096
+CHECKPOINT_SLICE: Final = 4096  # subjects a run, runs of a long table go into one group each
+CHECKPOINT_DIRS: Final = 1024  # dead bitmaps refreshed per group
+RANGE_DELETE: Final = 2000  # keys of a deleted stream that one group removes
+VIEW_CACHE: Final = 32 * 1024 * 1024  # columns of blocks kept decoded, bytes
+PAGE_CACHE: Final = 32 * 1024 * 1024  # messages of blocks kept decoded, bytes
+PATTERN_CACHE: Final = 64  # wildcard filters whose subjects a stream remembers ...
+PATTERN_NAMES: Final = 4_000_000  # ... and how many subjects these may be in all
+MASK_CACHE: Final = 8  # filters whose hits a decoded block remembers
+OLDEST_BATCH: Final = 64  # sequences looked up at once for "the oldest message of a subject"
+COMPLAINTS: Final = 100  # texts about damage that a store remembers
+META_KEY: Final = 500  # LMDB takes keys of 511 bytes

@@ -44,3 +44,14 @@ def matches(subject: bytes, pattern: bytes) -> bool:
         if i >= len(tokens) or (want != b"*" and want != tokens[i]):
             return False
     return len(tokens) == len(wanted)
+
+
+def overlap(one: bytes, other: bytes) -> bool:
+    """Is there a subject that falls under both patterns?"""
+    left, right = one.split(b"."), other.split(b".")
+    for a, b in zip(left, right, strict=False):
+        if a == b">" or b == b">":
+            return True
+        if a != b and a != b"*" and b != b"*":
+            return False
+    return len(left) == len(right)

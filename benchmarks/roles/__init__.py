@@ -9,6 +9,7 @@ from benchmarks.roles.bulk import Publisher, Subscriber
 from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
 from benchmarks.roles.readers import PacedPublisher, Readers, StuckReader
 from benchmarks.roles.request import LatencyRequester, Requester, Responder
+from benchmarks.roles.streams import LatencyPublisher, StreamPublisher, StreamReader
 
 ROLES: dict[str, Callable[..., Role]] = {
     role.__name__: role
@@ -24,5 +25,8 @@ ROLES: dict[str, Callable[..., Role]] = {
         PacedPublisher,
         Readers,
         StuckReader,
+        StreamPublisher,
+        LatencyPublisher,
+        StreamReader,
     )
 }

@@ -6,14 +6,22 @@ import re
 import time
 from dataclasses import dataclass, field
 from itertools import cycle, islice
+from typing import Protocol
 
 from benchmarks import wire
 from benchmarks.conn import READ_BYTES, Connection, ConnectionLost
 from benchmarks.roles.base import Facts
+from benchmarks.tally import EqualLengths, Tally, reply_length
 
 # A requester tops its window up when a tenth of it is free, as a client's write buffer would: one
 # system call per reply would make the generator dearer than the server.
 _REFILL_SHARE = 10
+
+
+class Frames(Protocol):
+    """The frames of a run, rendered a slice at a time."""
+
+    def render(self, start: int, stop: int) -> bytes: ...
 
 
 class Requests:
@@ -33,12 +41,6 @@ class Requests:
         return b"PUB " + self._between.join(self._items[start:stop]) + self._end
 
 
-def reply_length(load: wire.Load) -> int:
-    """The length of a delivered reply; constant, because tokens are."""
-    subject = wire.INBOX + b"." + b"t" * wire.TOKEN_LENGTH
-    return len(wire.msg(subject, wire.SUB_SID, wire.payloads(load)[0]))
-
-
 @dataclass
 class Requester:
     """Keeps up to `window` requests in flight until `count` are answered."""
@@ -51,49 +53,47 @@ class Requester:
     keep_replies: bool = False
 
     conn: Connection = field(init=False)
-    requests: Requests = field(init=False)
-    frame: int = field(init=False)
+    requests: Frames = field(init=False)
+    tally: Tally = field(init=False)
     kept: list[bytes] = field(init=False, default_factory=list)
 
     def prepare(self) -> None:
         self.requests = Requests(self.load, self.count)
-        self.frame = reply_length(self.load)
-        self.conn = _with_inbox(self.port, self.timeout)
+        self.tally = EqualLengths(reply_length(self.load.size))
+        self.conn = with_inbox(self.port, self.timeout)
 
     def run(self) -> Facts:
-        received = self._exchange()
+        self._exchange()
         rest = self.conn.flush()
         if self.keep_replies:
             self.kept.append(rest)
-        expected = self.count * self.frame + len(wire.PONG)
-        facts: Facts = {
-            "messages": self.count,
-            "pings": wire.stray_pings(received + len(rest), expected),
-        }
+        facts: Facts = {"messages": self.count, "pings": self.tally.settle(rest, self.count)}
         if self.keep_replies:
             replies = re.findall(rb"MSG %b\.(\w+) " % re.escape(wire.INBOX), b"".join(self.kept))
             facts["distinct_replies"] = len(set(replies))
         return facts
 
-    def _exchange(self) -> int:
+    def _exchange(self) -> None:
         deadline = time.monotonic() + self.timeout
         buffer = bytearray(READ_BYTES)
+        view = memoryview(buffer)
+        read, took = self.conn.read, self.tally.took
         refill = max(1, self.window // _REFILL_SHARE)
         sent = min(self.window, self.count)
         self.conn.send(self.requests.render(0, sent))
-        received, due = 0, self.count * self.frame
-        while received < due:
-            got = self.conn.read(buffer)
-            received += got
+        answered = 0
+        while answered < self.count:
+            got = read(buffer)
+            answered = took(view[:got])
             if self.keep_replies:
-                self.kept.append(bytes(buffer[:got]))
-            until = min(self.count, received // self.frame + self.window)
+                self.kept.append(bytes(view[:got]))
+            until = min(self.count, answered + self.window)
             if until - sent >= refill or until == self.count > sent:
                 self.conn.send(self.requests.render(sent, until))
                 sent = until
             if time.monotonic() > deadline:
-                raise ConnectionLost(f"{received} of {due} reply bytes in {self.timeout} s")
-        return received
+                last = bytes(view[max(0, got - 200) : got])
+                raise ConnectionLost(f"{answered} answers in {self.timeout} s, last {last!r}")
 
     def close(self) -> None:
         self.conn.sock.close()
@@ -110,25 +110,25 @@ class LatencyRequester:
 
     conn: Connection = field(init=False)
     frames: list[bytes] = field(init=False)
-    frame: int = field(init=False)
+    lengths: list[int] = field(init=False)
 
     def prepare(self) -> None:
         requests = Requests(self.load, self.count)
         self.frames = [requests.render(i, i + 1) for i in range(self.count)]
-        self.frame = reply_length(self.load)
-        self.conn = _with_inbox(self.port, self.timeout)
+        self.lengths = [reply_length(self.load.size)] * self.count
+        self.conn = with_inbox(self.port, self.timeout)
 
     def run(self) -> Facts:
         deadline = time.monotonic() + self.timeout
         buffer = bytearray(READ_BYTES)
         send, read, clock = self.conn.send, self.conn.read, time.perf_counter_ns
         taken: list[int] = []
-        for request in self.frames:
+        for request, due in zip(self.frames, self.lengths, strict=True):
             start = clock()
             send(request)
             got = read(buffer)
-            if got != self.frame:
-                self._complete(bytes(buffer[:got]))
+            if got != due:
+                self._complete(bytes(buffer[:got]), due)
             end = clock()
             taken.append(end - start)
             if time.monotonic() > deadline:
@@ -136,15 +136,15 @@ class LatencyRequester:
         self.conn.flush()
         return {"messages": self.count, "latencies": [ns / 1000 for ns in taken]}
 
-    def _complete(self, data: bytes) -> None:
+    def _complete(self, data: bytes, due: int) -> None:
         """A reply that came in pieces, or with a PING of the server."""
         buffer = bytearray(READ_BYTES)
-        for _ in range(self.frame):
+        for _ in range(due):
             data = data.replace(wire.PING, b"")
-            if len(data) >= self.frame:
+            if len(data) >= due:
                 break
             data += buffer[: self.conn.read(buffer)]
-        if len(data) != self.frame:
+        if len(data) != due:
             raise ConnectionLost(f"not one reply: {data[:200]!r}")
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class Responder:
         self.conn.sock.close()
 
 
-def _with_inbox(port: int, timeout: float) -> Connection:
+def with_inbox(port: int, timeout: float) -> Connection:
     conn = Connection(port, timeout)
     conn.subscribe(wire.INBOX + b".*", wire.SUB_SID)
     conn.flush()

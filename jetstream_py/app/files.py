@@ -9,7 +9,6 @@ import msgspec
 from jetstream_py.app.addresses import reachable
 from jetstream_py.app.failure import StartError, join_host_port
 from jetstream_py.log.files import reason
-from jetstream_py.version import __version__
 
 
 def write_pid_file(path: str) -> None:
@@ -74,11 +73,3 @@ def prepare_store(directory: str) -> str:
 
 def default_store() -> str:
     return os.path.join(os.environ.get("TMPDIR") or "/tmp", "nats")  # noqa: S108 - as documented
-
-
-def no_jetstream(path: str) -> str:
-    """What a user who asked for JetStream has to know about this version."""
-    return (
-        f"JetStream is not available in jetstream-py {__version__}: this server is core NATS only, "
-        f"streams and buckets come with the next release ({path} stays empty)"
-    )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetstream_py import limits
 from jetstream_py.app import memory, signals
 from jetstream_py.app.failure import StartError, join_host_port, listen_failure
-from jetstream_py.app.files import PortsFile, no_jetstream, prepare_store, write_pid_file
+from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
@@ -28,6 +28,7 @@ from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
 if TYPE_CHECKING:
+    from jetstream_py.app.jetstream import JetStreamPart
     from jetstream_py.server.monitor import Monitor
 
 # What clients get at most to take what is queued for them: half a second.
@@ -58,6 +59,7 @@ class App:
         self._listener: Listener | None = None
         self._monitor: Monitor | None = None
         self._ports_file: PortsFile | None = None
+        self._jetstream: JetStreamPart | None = None
         self._duck: asyncio.Task[None] | None = None
         self.broker = Broker(self._options, clock, log, loop)
 
@@ -88,10 +90,13 @@ class App:
         self._banner()
         if options.pid_file:
             write_pid_file(options.pid_file)
-        if options.jetstream.enabled:
-            self._log.warn(no_jetstream(prepare_store(options.jetstream.store_dir)))
         if options.http_port is not None:
             self._monitor = await self._start_monitor(options.http_port)
+        if options.jetstream.enabled:
+            from jetstream_py.app.jetstream import JetStreamPart
+
+            path = prepare_store(options.jetstream.store_dir)
+            self._jetstream = JetStreamPart(self.broker, path, self._loop)
         self._listener = await self._listen()
         if options.ports_file_dir:
             self._write_ports_file(options.ports_file_dir)
@@ -234,6 +239,8 @@ class App:
             if not any(link.pending_bytes() for link in links):
                 break
             await asyncio.sleep(FLUSH_LOOK)
+        if self._jetstream is not None:
+            self._jetstream.close()
         if self._monitor is not None:
             await self._monitor.close()
         if self._ports_file is not None:

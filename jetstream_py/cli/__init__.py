@@ -14,6 +14,7 @@ USAGE_ERROR: Final = 2
 # verb -> module with `main(arguments) -> exit status`, what it does
 VERBS: Final = {
     "serve": ("jetstream_py.cli.serve", "Run a server; takes the flags of nats-server"),
+    "verify": ("jetstream_py.cli.verify", "Check a JetStream store that no server uses"),
 }
 
 

@@ -105,6 +105,9 @@ class Broker:
         self.stale_connections = 0
         self.stalled_clients = 0
         self.lame_duck_mode = False
+        self.jetstream = False  # told in INFO once streams are served
+        self.jetstream_failure = ""  # why they are not served any more
+        self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
@@ -244,6 +247,7 @@ class Broker:
                 client_id=session.cid,
                 client_ip=session.ip,
                 auth_required=self.auth_required and not hidden,
+                jetstream=self.jetstream,
                 ldm=self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",

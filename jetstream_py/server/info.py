@@ -7,7 +7,7 @@ import msgspec
 from jetstream_py.version import API_LEVEL, NATS_VERSION, __version__
 
 
-class Info(msgspec.Struct, omit_defaults=True):
+class Info(msgspec.Struct, omit_defaults=True, kw_only=True):
     """Fields in the order of the real server; those with a default are left out when they have it."""
 
     server_id: str
@@ -20,6 +20,7 @@ class Info(msgspec.Struct, omit_defaults=True):
     port: int
     headers: bool
     max_payload: int
+    jetstream: bool = False
     client_id: int
     client_ip: str
     auth_required: bool = False

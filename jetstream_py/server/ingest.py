@@ -327,6 +327,11 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
         return False
     sub.msgs += 1
     hdr = pub.hdr
+    if sub.handler is not None:
+        at = max(0, hdr)
+        client = None if session.internal else session
+        sub.handler(pub.subject, pub.reply, body[:at], body[at:-1], client)
+        return True
     if hdr > 0 and not receiver.headers:
         body = body[hdr:]
         hdr = -1

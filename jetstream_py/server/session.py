@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from jetstream_py.gotext import wire_text
+from jetstream_py.gotext import rfc3339_nano, wire_text
 from jetstream_py.server import ingest, proto
 from jetstream_py.server.connect import ConnectOptions, decode
 from jetstream_py.server.proto import Fault
@@ -84,6 +84,7 @@ class Session:
         "implicit_connect",
         "in_bytes",
         "in_msgs",
+        "internal",
         "ip",
         "last_activity_ns",
         "lines",
@@ -142,6 +143,7 @@ class Session:
         self.fast = False  # may take the ready-made ways; nothing is fast before CONNECT
         self.lines: Lines = {}
         self.pause = 0  # see ingest
+        self.internal = False  # a part of the server, not a connection
         self.apply_options()
 
     # -- input ------------------------------------------------------------------------------------
@@ -368,6 +370,31 @@ class Session:
 
     def pending_bytes(self) -> int:
         return self.link.pending_bytes()
+
+    # -- what the parts of the server may ask -----------------------------------------------------
+
+    @property
+    def wants_no_responders(self) -> bool:
+        return self.connect.no_responders
+
+    def describe(self) -> dict[str, object]:
+        """The client as advisories name it."""
+        client = self.connect
+        known: dict[str, object] = {
+            "start": rfc3339_nano(self.start_ns),
+            "host": self.ip,
+            "id": self.cid,
+            "acc": self.account.name,
+            "user": self.user,
+            "name": client.name,
+            "lang": client.lang,
+            "ver": client.version,
+            "rtt": round((self.rtt or 0.0) * 1e9),
+            "server": self.broker.server_name,
+            "kind": "Client",
+            "client_type": "nats",
+        }
+        return {key: value for key, value in known.items() if value}
 
 
 _HANDLERS = {

@@ -19,7 +19,7 @@ The router keeps one route for all such subjects instead of one for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 
 class Sub:
-    """One subscription of one connection."""
+    """One subscription of one connection, or of a part of the server (then it has a handler)."""
 
-    __slots__ = ("max", "msgs", "out", "queue", "session", "sid", "subject")
+    __slots__ = ("handler", "max", "msgs", "out", "queue", "session", "sid", "subject")
 
     def __init__(self, session: Session, subject: bytes, queue: bytes, sid: bytes) -> None:
+        self.handler: Handler | None = None
         self.session = session
         self.subject = subject
         self.queue = queue  # b"" : a plain subscription
@@ -39,6 +40,10 @@ class Sub:
         self.msgs = 0
         self.max = 0  # 0: until UNSUB
         self.out = session.out  # the list that deliveries are appended to
+
+
+# subject, reply, header block, payload, and the client that published (None: the server itself)
+Handler = Callable[[bytes, bytes, bytes, bytes, "Session | None"], None]
 
 
 class Match(NamedTuple):

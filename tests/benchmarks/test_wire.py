@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks import wire
 from benchmarks.roles.bulk import FrameCounter
-from benchmarks.roles.request import Requests, reply_length
+from benchmarks.roles.request import Requests
+from benchmarks.tally import reply_length
 
 LOADS = [
     wire.Load(size, subjects, binary)
@@ -82,7 +83,7 @@ def test_requests_have_distinct_reply_subjects_under_the_inbox() -> None:
     assert all(reply.startswith(wire.INBOX + b".") for _, reply in lines)
     assert {subject for subject, _ in lines} == set(wire.subjects(200))
     reply = wire.msg(lines[0][1], wire.SUB_SID, wire.payloads(load)[0])
-    assert len(reply) == reply_length(load)
+    assert len(reply) == reply_length(load.size)
 
 
 def test_only_whole_pings_explain_extra_bytes() -> None:

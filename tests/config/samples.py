@@ -110,7 +110,6 @@ SAMPLES = {
     "jetstream_unknown": "jetstream { zzz: 1, limits { yyy: 1 } }",
     "jetstream_cipher": "jetstream { cipher: abc }",
     "jetstream_io": "jetstream { max_concurrent_io: 1 }",
-    "store_dir_twice": "jetstream { store_dir: a }\nstore_dir: b",
     # -- known, without effect here ----
     "cluster": "cluster { port: -1 }",
     "mqtt_leaf_gateway": "gateway {}\nleafnodes {}\nprof_port: 1",

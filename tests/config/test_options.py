@@ -201,3 +201,9 @@ def test_include_is_relative_to_the_including_file() -> None:
 
 def test_defaults() -> None:
     assert parse_args([], {}).options == Options()
+
+
+def test_two_store_directories_are_refused() -> None:
+    """nats-server complains about either of the two places, as its map happens to be ordered."""
+    with pytest.raises(ConfigError, match="Duplicate 'store_dir' configuration"):
+        load("jetstream { store_dir: a }\nstore_dir: b")

@@ -1,25 +1,76 @@
-"""`python -m tests.crash [--cycles N] [--seed S]`: the kill test in its long form."""
+"""`python -m tests.crash [--cycles N] [--cuts N] [--seed S]`: kills and power cuts in their long form."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import tempfile
 import time
+from pathlib import Path
 
-from tests.crash.cycles import run
+from tests.crash import cycles, kills, powercut
+from tests.crash.trace import find_strace
+from tests.support.server import COMMANDS, KINDS, OURS, Kind
+
+CUTS_PER_RECORD = 15
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.crash")
     parser.add_argument("--cycles", type=int, default=50)
+    parser.add_argument("--cuts", type=int, default=45)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--server", choices=KINDS, default=OURS, metavar="|".join(COMMANDS))
     args = parser.parse_args()
+    if args.server == OURS:
+        _core(args.cycles, args.seed)
+    with tempfile.TemporaryDirectory() as directory:
+        _kills(args.server, args.cycles, args.seed, Path(directory))
+    if find_strace() is None:
+        sys.exit(
+            "NOT TESTED: power cuts need strace, which is missing and cannot be installed here"
+        )
+    with tempfile.TemporaryDirectory() as directory:
+        _cuts(args.server, args.cuts, args.seed, Path(directory))
+
+
+def _core(count: int, seed: int) -> None:
     began = time.monotonic()
-    tally = run(args.cycles, args.seed)
+    tally = cycles.run(count, seed)
     seconds = time.monotonic() - began
     print(
         f"{tally.cycles} kills in {seconds:.1f} s: {tally.published} published, "
         f"{tally.received} received by two readers, all whole and in order"
     )
+
+
+def _kills(kind: Kind, count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    tally = kills.run(kind, count, seed, directory)
+    seconds = time.monotonic() - began
+    verified = ", verify is content" if tally.verified else ""
+    print(
+        f"{tally.cycles} kills of JetStream in {seconds:.1f} s: {tally.sent} requests, {tally.acked} "
+        f"answers, all kept; {tally.in_doubt} publishes in doubt at a kill, {tally.removals} removals, "
+        f"{tally.scanned} messages read back{verified}"
+    )
+
+
+def _cuts(kind: Kind, count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    done = checked = 0
+    lost: list[str] = []
+    while done < count:
+        home = directory / f"record-{done}"
+        recording = powercut.record(kind, seed + done, home)
+        report = powercut.cut(recording, min(CUTS_PER_RECORD, count - done), seed + done, home)
+        done += report.cuts
+        checked += report.checked
+        lost += [f"seed {seed}, record {home.name}: {text}" for text in report.lost]
+    seconds = time.monotonic() - began
+    if lost:
+        sys.exit(f"{len(lost)} of {done} power cuts lost something:\n" + "\n".join(lost))
+    print(f"{done} power cuts in {seconds:.1f} s: {checked} acked publishes looked for, all there")
 
 
 if __name__ == "__main__":

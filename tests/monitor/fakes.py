@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 
 from jetstream_py.clock import ManualClock
@@ -129,6 +129,8 @@ class FakeBroker:
     stale_connections: int = 0
     stalled_clients: int = 0
     lame_duck_mode: bool = False
+    jetstream_failure: str = ""
+    jetstream_varz: Callable[[], dict[str, object]] | None = None
     traffic: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self) -> None:

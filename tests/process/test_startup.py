@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.launch import LINE, READY, Launched
-from tests.support.server import ORACLE, OURS, Kind
+from tests.support.server import ORACLE, OURS, Kind, StartServer, executable
 
 LOCAL = ("-a", "127.0.0.1", "-p", "-1")
 # Each server says what it is built from. Ours cannot advise to use bcrypt before it knows it.
@@ -79,12 +80,34 @@ def test_a_running_server_without_clients_is_quiet(kind: Kind, tmp_path: Path) -
         assert server.read_for(1.0) == ""
 
 
-def test_asking_for_jetstream_tells_that_there_is_none_yet(tmp_path: Path) -> None:
+def test_jetstream_tells_where_it_keeps_its_streams(tmp_path: Path) -> None:
     with Launched(OURS, [*LOCAL, "-js", "-sd", "store"], tmp_path) as server:
         server.read_until(READY)
-        [warning] = [text for level, text in server.lines() if level == "WRN"]
-    assert "JetStream is not available" in warning
-    assert (tmp_path / "store" / "jetstream").is_dir()
+        texts = server.texts()
+        server.signal(signal.SIGTERM)
+        assert server.end() == 0
+    assert "Starting JetStream" in texts
+    assert any('Store Directory: "store/jetstream"' in text for text in texts)
+    assert "JetStream Shutdown" in server.texts()
+    assert verify(["store"], tmp_path) == 0
+
+
+def verify(arguments: list[str], directory: Path) -> int:
+    command = [executable(OURS).replace("nats-server-py", "jetstream-py"), "verify", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, check=False).returncode
+
+
+def test_verify_says_when_there_is_nothing_to_check(tmp_path: Path) -> None:
+    assert verify(["."], tmp_path) == 2
+    assert verify([], tmp_path) == 2
+
+
+def test_varz_tells_of_jetstream(start_server: StartServer) -> None:
+    server = start_server(OURS, flags=["-m", "-1", "-js", "-sd", "store"])
+    part = server.monitor("/varz")["jetstream"]
+    assert part["config"]["sync_always"] is True
+    assert part["stats"]["storage"] == 0
+    assert server.monitor("/healthz") == {"status": "ok"}
 
 
 def test_starting_imports_nothing_heavy() -> None:

@@ -67,4 +67,6 @@ def _complaint(broker: BrokerView, options: HealthzOptions) -> tuple[int, str, s
     if broker.lame_duck_mode:
         # Not nice, but it is what probes have learned to look for.
         return 500, "CONNECTION", "failed to be ready for connections after 1ms: server"
+    if broker.jetstream_failure:
+        return 503, "JETSTREAM", broker.jetstream_failure
     return 200, "", ""

@@ -74,7 +74,7 @@ class Varz(msgspec.Struct, kw_only=True):
     leaf: Nothing = Nothing()
     mqtt: Nothing = Nothing()
     websocket: Nothing = Nothing()
-    jetstream: Nothing = Nothing()
+    jetstream: Nothing | dict[str, object] = Nothing()
     tls_timeout: int | float
     write_deadline: int
     write_timeout: str | UnsetType = UNSET
@@ -169,6 +169,7 @@ def varz(broker: BrokerView, state: MonitorState) -> Varz:
         metadata=dict(sorted(options.server_metadata.items())) or UNSET,
         feature_flags=feature_flags(options),
         system_account=options.system_account,
+        jetstream=broker.jetstream_varz() if broker.jetstream_varz is not None else Nothing(),
         slow_consumer_stats=KindStats(broker.slow_consumers),
         stale_connection_stats=KindStats(broker.stale_connections),
     )

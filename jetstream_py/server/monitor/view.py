@@ -6,7 +6,7 @@ the broker through the same protocols.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from jetstream_py.clock import Clock
@@ -161,4 +161,8 @@ class BrokerView(Protocol):
     def stalled_clients(self) -> int: ...
     @property
     def lame_duck_mode(self) -> bool: ...
+    @property
+    def jetstream_failure(self) -> str: ...
+    @property
+    def jetstream_varz(self) -> Callable[[], dict[str, object]] | None: ...
     def totals(self) -> tuple[int, int, int, int]: ...

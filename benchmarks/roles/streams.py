@@ -1,0 +1,157 @@
+"""The clients of a stream: publishers that want every PubAck, and readers of single messages."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Final
+
+from benchmarks import wire
+from benchmarks.conn import READ_BYTES, Connection, ConnectionLost
+from benchmarks.roles.base import Facts
+from benchmarks.roles.request import LatencyRequester, Requester, with_inbox
+from benchmarks.tally import AckForm, AckLengths, Marks
+
+FILL: Final = 20_000  # messages in a stream that is read from
+_FILL_WINDOW: Final = 5_000
+_PROBE_TOKEN: Final = b"benchack"
+_ORDER: Final = 4_096  # subjects after which their order repeats, at least
+
+# What to ask for, and what only a good answer holds.
+_GET: Final = b"$JS.API.STREAM.MSG.GET.BENCH"
+_DIRECT: Final = b"$JS.API.DIRECT.GET.BENCH"
+_IN_JSON: Final = b'"data":"'
+_IN_HEADERS: Final = b"NATS/1.0\r\n"
+_BY_SEQUENCE: Final = b'{"seq":%d}'
+_BY_SUBJECT: Final = b'{"last_by_subj":"%b"}'
+
+
+class Publishes:
+    """PUB frames with unique reply subjects, rendered a slice at a time.
+
+    Payloads vary from message to message: a store that keeps equal ones once would gain by luck.
+    """
+
+    def __init__(self, load: wire.Load, count: int) -> None:
+        names = mixed(wire.subjects(load.subjects), count)
+        middle = b" " + wire.INBOX + b"."
+        end = b" %d\r\n" % load.size
+        self._heads = [
+            b"PUB " + name + middle + token + end
+            for name, token in zip(names, wire.tokens(count), strict=True)
+        ]
+        pool = [payload + b"\r\n" for payload in wire.payloads(load)]
+        self._bodies = list(islice(cycle(pool), count))
+
+    def render(self, start: int, stop: int) -> bytes:
+        parts = [b""] * (2 * (stop - start))
+        parts[::2] = self._heads[start:stop]
+        parts[1::2] = self._bodies[start:stop]
+        return b"".join(parts)
+
+
+class Gets:
+    """Requests for single messages of a stream with `FILL` messages from `first` on."""
+
+    def __init__(self, load: wire.Load, count: int, kind: str, first: int) -> None:
+        rng = random.Random(count)
+        sequences = rng.choices(range(first, first + FILL), k=count)
+        names = mixed(wire.subjects(load.subjects), count)
+        lines = {
+            "get": lambda: [_request(_GET, _BY_SEQUENCE % one) for one in sequences],
+            "last": lambda: [_request(_GET, _BY_SUBJECT % name) for name in names],
+            "direct": lambda: [_request(_DIRECT, _BY_SEQUENCE % one) for one in sequences],
+            "direct-last": lambda: [_request(_DIRECT + b"." + name, b"") for name in names],
+        }[kind]()
+        self._frames = [line % token for line, token in zip(lines, wire.tokens(count), strict=True)]
+
+    def render(self, start: int, stop: int) -> bytes:
+        return b"".join(self._frames[start:stop])
+
+
+def _request(subject: bytes, body: bytes) -> bytes:
+    """A frame that lacks nothing but the token of its reply subject."""
+    return b"PUB %b %b.%%b %d\r\n%b\r\n" % (subject, wire.INBOX, len(body), body)
+
+
+def mixed(names: list[bytes], count: int) -> list[bytes]:
+    """`count` of the names, each equally often but for the rest, in mixed order."""
+    order = names * -(-_ORDER // len(names))
+    random.Random(1).shuffle(order)
+    return list(islice(cycle(order), count))
+
+
+@dataclass
+class StreamPublisher(Requester):
+    """Keeps up to `window` messages unacknowledged until `count` are acknowledged.
+
+    One more message is published before the clock starts, to see what this server's acks look like.
+    """
+
+    form: AckForm = field(init=False)
+
+    def prepare(self) -> None:
+        self.requests = Publishes(self.load, self.count)
+        self.conn = with_inbox(self.port, self.timeout)
+        self.form = _learned(self.conn, self.load)
+        self.tally = AckLengths(self.form)
+
+    def run(self) -> Facts:
+        facts = super().run() | {"stored": self.count + 1}
+        if self.keep_replies:
+            sequences = re.findall(rb'"seq": ?(\d+)', b"".join(self.kept))
+            facts["distinct_sequences"] = len(set(sequences))
+        return facts
+
+
+@dataclass
+class LatencyPublisher(LatencyRequester):
+    """One message at a time, each timed from before its send to the last byte of its PubAck."""
+
+    def prepare(self) -> None:
+        publishes = Publishes(self.load, self.count)
+        self.frames = [publishes.render(i, i + 1) for i in range(self.count)]
+        self.conn = with_inbox(self.port, self.timeout)
+        form = _learned(self.conn, self.load)
+        self.lengths = [form.length(form.sequence + 1 + i) for i in range(self.count)]
+
+    def run(self) -> Facts:
+        return super().run() | {"stored": self.count + 1}
+
+
+@dataclass
+class StreamReader(Requester):
+    """Fills the stream before the clock starts, then keeps up to `window` requests in flight."""
+
+    kind: str = "get"
+
+    def prepare(self) -> None:
+        fill = StreamPublisher(self.port, self.load, FILL, _FILL_WINDOW, self.timeout)
+        fill.prepare()
+        fill.run()
+        fill.close()
+        self.requests = Gets(self.load, self.count, self.kind, fill.form.sequence + 1)
+        self.tally = Marks(_IN_HEADERS if self.kind.startswith("direct") else _IN_JSON)
+        self.conn = with_inbox(self.port, self.timeout)
+
+    def run(self) -> Facts:
+        return super().run() | {"stored": FILL + 1}
+
+
+def _learned(conn: Connection, load: wire.Load) -> AckForm:
+    """Publishes one message of the load and looks at its ack."""
+    payload = wire.payloads(load)[0]
+    subject = wire.subjects(load.subjects)[0]
+    reply = wire.INBOX + b"." + _PROBE_TOKEN
+    conn.send(b"PUB %b %b %d\r\n%b\r\n" % (subject, reply, load.size, payload))
+    buffer = bytearray(READ_BYTES)
+    data = b""
+    while data.count(b"\r\n") < 2:
+        data += buffer[: conn.read(buffer)]
+        data = data.replace(wire.PING, b"")
+    try:
+        return AckForm.learned(data.partition(b"\r\n")[2].removesuffix(b"\r\n"))
+    except ValueError as error:
+        raise ConnectionLost(f"the first publish was not acknowledged: {error}") from error

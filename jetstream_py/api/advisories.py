@@ -1,0 +1,65 @@
+"""What the server tells those who listen: stream actions and the audit of the API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from jetstream_py.api.times import time_text
+from jetstream_py.gotext import escape_json, utf8
+
+if TYPE_CHECKING:
+    from jetstream_py.api.service import Caller
+    from jetstream_py.engine.jetstream import JetStream
+
+_SUBJECT = b"$JS.EVENT.ADVISORY."
+_TYPE = "io.nats.jetstream.advisory.v1."
+_PAST = {"create": b"CREATED", "modify": b"UPDATED", "delete": b"DELETED"}
+
+
+class StreamAction(msgspec.Struct, omit_defaults=True):
+    type: str
+    id: str
+    timestamp: str
+    stream: str
+    action: str
+    domain: str = ""
+
+
+class ApiAudit(msgspec.Struct, omit_defaults=True):
+    type: str
+    id: str
+    timestamp: str
+    server: str
+    client: dict[str, object] | None
+    subject: str
+    request: str = ""
+    response: str = ""
+
+
+def stream_action(js: JetStream, name: str, action: str) -> None:
+    subject = _SUBJECT + b"STREAM." + _PAST[action] + b"." + name.encode()
+    if js.bus.has_interest(subject):
+        now = time_text(js.clock.now_ns())
+        advisory = StreamAction(_TYPE + "stream_action", js.new_id(), now, name, action)
+        js.outbox.send(js.bus, subject, msgspec.json.encode(advisory))
+
+
+def audit(
+    js: JetStream, subject: bytes, request: bytes, response: bytes, caller: Caller | None
+) -> None:
+    where = _SUBJECT + b"API"
+    if not js.bus.has_interest(where):
+        return
+    advisory = ApiAudit(
+        _TYPE + "api_audit",
+        js.new_id(),
+        time_text(js.clock.now_ns()),
+        js.server_name,
+        caller.describe() if caller is not None else None,
+        utf8(subject),
+        utf8(request),
+        utf8(response),
+    )
+    js.outbox.send(js.bus, where, escape_json(msgspec.json.encode(advisory)))

@@ -1,0 +1,221 @@
+"""DIRECT.GET: messages as messages, without JSON.
+
+A stream without `allow_direct` does not listen there, so the caller gets what it would get from
+nobody: status 503, if it understands that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jetstream_py import headers as hdr
+from jetstream_py.api import level
+from jetstream_py.api.decode import decode_lenient
+from jetstream_py.api.errors import ApiError
+from jetstream_py.api.messages import select
+from jetstream_py.api.requests import MsgGetRequest
+from jetstream_py.api.times import parse_time, time_text
+
+if TYPE_CHECKING:
+    from jetstream_py.api.service import ApiService, Caller
+    from jetstream_py.engine.stream import Stream
+    from jetstream_py.store import Message
+
+MAX_MULTI = 1024
+
+EMPTY_REQUEST = hdr.status(408, "Empty Request")
+MALFORMED = hdr.status(408, "Malformed Request")
+BAD_REQUEST = hdr.status(408, "Bad Request")
+NOT_FOUND = hdr.status(404, "Message Not Found")
+NO_RESULTS = hdr.status(404, "No Results")
+TOO_MANY = hdr.status(413, "Too Many Results")
+OUT_OF_SERVICE = hdr.status(503, "JetStream Out Of Service")
+API_LEVEL_REQUIRED = hdr.status(412, "Required Api Level")
+
+
+class Status(Exception):
+    """The request ends with this header block."""
+
+    def __init__(self, block: bytes) -> None:
+        super().__init__(block)
+        self.block = block
+
+
+def direct_get(
+    service: ApiService,
+    path: bytes,
+    reply: bytes,
+    headers: bytes,
+    body: bytes,
+    caller: Caller | None,
+) -> None:
+    name, _, subject = path.partition(b".")
+    stream = service.js.streams.get(name.decode("utf-8", "replace"))
+    if not reply:
+        return
+    if stream is None or not stream.config.allow_direct:
+        if caller is not None and caller.wants_no_responders:
+            block = b"NATS/1.0 503\r\nNats-Subject: $JS.API.DIRECT.GET.%b\r\n\r\n" % path
+            service.answer(reply, b"", block)
+        return
+    if service.js.store.failed:
+        service.answer(reply, b"", OUT_OF_SERVICE)
+        return
+    try:
+        for block, data in _answers(service, stream, subject, headers, body):
+            service.answer(reply, data, block)
+    except Status as status:
+        service.answer(reply, b"", status.block)
+
+
+def _answers(
+    service: ApiService, stream: Stream, subject: bytes, headers: bytes, body: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    if not level.enough(headers):
+        raise Status(API_LEVEL_REQUIRED)
+    request = _request(subject, body)
+    if request.multi_last:
+        yield from _multi(service, stream, request)
+    elif request.batch:
+        yield from _batch(service, stream, request)
+    else:
+        message = select(stream, request)
+        if message is None:
+            raise Status(NOT_FOUND)
+        yield _rendered(stream, message, request.no_hdr)
+
+
+def _request(subject: bytes, body: bytes) -> MsgGetRequest:
+    if not body and not subject:
+        raise Status(EMPTY_REQUEST)
+    if body and not body.strip():
+        raise Status(MALFORMED)
+    try:
+        request = decode_lenient(body, MsgGetRequest) if body else MsgGetRequest()
+    except ApiError:
+        raise Status(MALFORMED) from None
+    chosen = (
+        request.seq
+        or request.last_by_subj
+        or request.next_by_subj
+        or request.start_time
+        or request.multi_last
+    )
+    if subject:
+        if chosen or request.batch or request.max_bytes:
+            raise Status(BAD_REQUEST)
+        return MsgGetRequest(
+            last_by_subj=subject.decode("utf-8", "surrogateescape"), no_hdr=request.no_hdr
+        )
+    if not chosen:
+        raise Status(EMPTY_REQUEST)
+    _check(request)
+    return request
+
+
+def _check(request: MsgGetRequest) -> None:
+    others = request.batch or request.next_by_subj or request.multi_last
+    if (
+        (request.last_by_subj and (request.seq or request.start_time or others))
+        or (request.seq and request.start_time)
+        or (request.up_to_seq and request.up_to_time)
+        or (request.multi_last and request.next_by_subj)
+    ):
+        raise Status(BAD_REQUEST)
+
+
+def _rendered(
+    stream: Stream, message: Message, no_hdr: bool, *extra: tuple[bytes, bytes]
+) -> tuple[bytes, bytes]:
+    if no_hdr:
+        return b"", message.data
+    block = hdr.extend(
+        message.headers,
+        (b"Nats-Stream", stream.config.name.encode()),
+        (b"Nats-Subject", message.subject),
+        (b"Nats-Sequence", b"%d" % message.seq),
+        (b"Nats-Time-Stamp", time_text(message.ts).encode()),
+        *extra,
+    )
+    return block, message.data
+
+
+def _end(pending: int, last: int, *extra: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    block = hdr.extend(
+        hdr.status(204, "EOB"),
+        (b"Nats-Num-Pending", b"%d" % pending),
+        (b"Nats-Last-Sequence", b"%d" % last),
+        *extra,
+    )
+    return block, b""
+
+
+def _batch(
+    service: ApiService, stream: Stream, request: MsgGetRequest
+) -> Iterator[tuple[bytes, bytes]]:
+    store = stream.store
+    pattern = request.next_by_subj.encode()
+    start = store.seq_at(parse_time(request.start_time)) if request.start_time else request.seq
+    message = store.next(max(start, 1), pattern)
+    if message is None:
+        raise Status(NOT_FOUND)
+    budget = request.max_bytes or service.max_pending
+    pending = _pending_from(stream, message.seq, pattern)
+    last = 0
+    for _ in range(request.batch):
+        if message is None:
+            break
+        if not request.no_hdr:  # the real server counts with the headers
+            pending -= 1
+        yield _rendered(stream, message, request.no_hdr, *_progress(pending, last))
+        last = message.seq
+        budget -= len(message.subject) + len(message.headers) + len(message.data)
+        if budget <= 0:
+            break
+        message = store.next(last + 1, pattern)
+    yield _end(pending, last)
+
+
+def _pending_from(stream: Stream, seq: int, pattern: bytes) -> int:
+    """Matches at or after a sequence."""
+    return stream.store.count(pattern, since=seq)
+
+
+def _progress(pending: int, last: int) -> tuple[tuple[bytes, bytes], tuple[bytes, bytes]]:
+    return (b"Nats-Num-Pending", b"%d" % pending), (b"Nats-Last-Sequence", b"%d" % last)
+
+
+def _multi(
+    service: ApiService, stream: Stream, request: MsgGetRequest
+) -> Iterator[tuple[bytes, bytes]]:
+    store = stream.store
+    bound = request.up_to_seq or store.last_seq
+    if request.up_to_time:
+        bound = store.seq_at(parse_time(request.up_to_time)) - 1
+    if bound < 1:
+        raise Status(NO_RESULTS)
+    found: set[int] = set()
+    for pattern in filter(None, request.multi_last):
+        for subject in store.subjects(pattern.encode()):
+            found.add(store.last(subject, bound))
+    found.discard(0)
+    if len(found) > MAX_MULTI:
+        raise Status(TOO_MANY)
+    if not found:
+        raise Status(NO_RESULTS)
+    seqs = sorted(seq for seq in found if seq >= request.seq)
+    budget = request.max_bytes or service.max_pending
+    batch = request.batch or len(seqs)
+    pending, last = len(seqs), 0
+    for seq in seqs[:batch]:
+        message = store.get(seq)
+        if message is None:
+            continue
+        pending -= 1
+        yield _rendered(stream, message, False, *_progress(pending, last))
+        last = seq
+        budget -= len(message.subject) + len(message.headers) + len(message.data)
+        if budget <= 0:
+            break
+    yield _end(pending, last, (b"Nats-UpTo-Sequence", b"%d" % bound))

@@ -1,0 +1,152 @@
+"""What the server answers: JSON objects that begin with their type.
+
+`encode` takes any response. Stream info is not an object of its own in an answer, its fields stand
+beside the others; the `stream_*` functions write those. On failure, `failure` writes what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from jetstream_py.api.errors import ApiError
+from jetstream_py.api.fields import Wire, always
+from jetstream_py.api.types import AccountInfo, ErrorBody, StoredMessage, StreamInfo
+from jetstream_py.gotext import escape_json, quote
+
+_T: Final = "io.nats.jetstream.api.v1."
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+
+
+class Response(Wire, tag_field="type", tag=_T + "system_response"):
+    error: ErrorBody | None = None
+
+
+class Page(Response, tag=""):
+    total: int = always(0)
+    offset: int = always(0)
+    limit: int = always(0)
+
+
+class AccountInfoResponse(Response, tag=_T + "account_info_response"):
+    pass
+
+
+class StreamCreateResponse(Response, tag=_T + "stream_create_response"):
+    pass
+
+
+class StreamUpdateResponse(Response, tag=_T + "stream_update_response"):
+    pass
+
+
+class StreamInfoResponse(Page, tag=_T + "stream_info_response"):
+    pass
+
+
+class StreamNamesResponse(Page, tag=_T + "stream_names_response"):
+    streams: Sequence[str] | None = always(None)  # null when empty
+
+
+class StreamListResponse(Page, tag=_T + "stream_list_response"):
+    streams: Sequence[StreamInfo] = always(())
+    missing: tuple[str, ...] = ()
+    offline: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Success(Response, tag=""):
+    success: bool = False
+
+
+class StreamDeleteResponse(Success, tag=_T + "stream_delete_response"):
+    pass
+
+
+class StreamPurgeResponse(Success, tag=_T + "stream_purge_response"):
+    purged: int = always(0)
+
+
+class MsgDeleteResponse(Success, tag=_T + "stream_msg_delete_response"):
+    pass
+
+
+class MsgGetResponse(Response, tag=_T + "stream_msg_get_response"):
+    message: StoredMessage | None = None
+
+
+class StreamRemovePeerResponse(Success, tag=_T + "stream_remove_peer_response"):
+    pass
+
+
+class StreamEvacuatePeerResponse(Success, tag=_T + "stream_evacuate_peer_response"):
+    pass
+
+
+class StreamCancelMoveResponse(Success, tag=_T + "stream_cancel_move_response"):
+    pass
+
+
+class StreamLeaderStepdownResponse(Success, tag=_T + "stream_leader_stepdown_response"):
+    pass
+
+
+class ConsumerLeaderStepdownResponse(Success, tag=_T + "consumer_leader_stepdown_response"):
+    pass
+
+
+class _Refused(Wire):
+    error: ErrorBody
+    stream: str
+    seq: int = always(0)
+
+
+class _Created(Wire):
+    did_create: bool = False
+
+
+def encode(value: Wire) -> bytes:
+    """JSON as Go writes it: no blanks, maps in the order of their keys, `<>&` escaped."""
+    return escape_json(_ENCODER.encode(value))
+
+
+def failure(kind: type[Response], error: ApiError) -> bytes:
+    """The answer of a kind that says why there is no other."""
+    return encode(kind(error=error.body))
+
+
+def account_info(info: AccountInfo) -> bytes:
+    return _joined(AccountInfoResponse(), info)
+
+
+def stream_created(info: StreamInfo) -> bytes:
+    return _joined(StreamCreateResponse(), info, _Created(did_create=True))
+
+
+def stream_updated(info: StreamInfo) -> bytes:
+    return _joined(StreamUpdateResponse(), info)
+
+
+def stream_info(info: StreamInfo, total: int = 0, offset: int = 0, limit: int = 0) -> bytes:
+    return _joined(StreamInfoResponse(total=total, offset=offset, limit=limit), info)
+
+
+# -- acknowledgements of publishes ------------------------------------------------------------------
+
+
+def pub_ack_start(stream: str, domain: str = "") -> bytes:
+    """A PubAck up to its sequence: `b"%b%d}" % (start, seq)` is the whole."""
+    # Names are quoted as Go quotes strings here, not as JSON: `<` stays as it is.
+    where = f',"domain":{quote(domain)}' if domain else ""
+    return f'{{"stream":{quote(stream)}{where},"seq":'.encode()
+
+
+def pub_ack_error(stream: str, fault: ApiError) -> bytes:
+    """What a publisher gets instead; it never names the domain."""
+    return encode(_Refused(error=fault.body, stream=stream))
+
+
+def _joined(*objects: Wire) -> bytes:
+    """One object with the fields of several."""
+    return b"{" + b",".join(encode(each)[1:-1] for each in objects) + b"}"

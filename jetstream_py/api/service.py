@@ -1,0 +1,138 @@
+"""`$JS.API.>`: from a request's subject to an engine call to an answer.
+
+The verbs are a table. A subject that is in no row is swallowed: the real server neither answers nor
+says that nobody is there. Answers go through the engine's outbox, so an answer that shows a change
+leaves when the change is on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from jetstream_py.api import advisories, level, messages, streams
+from jetstream_py.api import responses as r
+from jetstream_py.api.direct import direct_get
+from jetstream_py.api.errors import ApiError, error
+
+if TYPE_CHECKING:
+    from jetstream_py.engine.jetstream import JetStream
+
+API = b"$JS.API."
+
+
+class Caller(Protocol):
+    """The client behind a request, as far as the API looks at it."""
+
+    @property
+    def wants_no_responders(self) -> bool: ...
+
+    def describe(self) -> dict[str, object]:
+        """For the audit advisory."""
+        ...
+
+
+class Request(NamedTuple):
+    """A request that found its verb."""
+
+    service: ApiService
+    name: str  # the stream in the subject, "" if there is none
+    rest: bytes  # what follows it
+    headers: bytes
+    body: bytes
+
+    @property
+    def js(self) -> JetStream:
+        return self.service.js
+
+
+class Verb(NamedTuple):
+    """One row: how to answer, and the type of the answer when it fails."""
+
+    run: Callable[[Request], bytes]
+    kind: type[r.Response]
+    named: bool = True  # a stream name follows, and nothing else
+
+
+def _cluster_only(request: Request) -> bytes:
+    raise error(10010)
+
+
+VERBS: dict[bytes, Verb] = {
+    b"INFO": Verb(streams.account_info, r.AccountInfoResponse, named=False),
+    b"STREAM.CREATE": Verb(streams.create, r.StreamCreateResponse),
+    b"STREAM.UPDATE": Verb(streams.update, r.StreamUpdateResponse),
+    b"STREAM.INFO": Verb(streams.info, r.StreamInfoResponse),
+    b"STREAM.DELETE": Verb(streams.delete, r.StreamDeleteResponse),
+    b"STREAM.PURGE": Verb(streams.purge, r.StreamPurgeResponse),
+    b"STREAM.NAMES": Verb(streams.names, r.StreamNamesResponse, named=False),
+    b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, named=False),
+    b"STREAM.MSG.GET": Verb(messages.get, r.MsgGetResponse),
+    b"STREAM.MSG.DELETE": Verb(messages.delete, r.MsgDeleteResponse),
+    b"STREAM.PEER.REMOVE": Verb(_cluster_only, r.StreamRemovePeerResponse),
+    b"STREAM.PEER.EVACUATE": Verb(_cluster_only, r.StreamEvacuatePeerResponse),
+    b"STREAM.LEADER.STEPDOWN": Verb(_cluster_only, r.StreamLeaderStepdownResponse),
+    b"STREAM.CANCEL_MOVE": Verb(_cluster_only, r.StreamCancelMoveResponse),
+}
+_UNCOUNTED = (b"STREAM.MSG.GET",)
+_UNCOUNTED_FAILURES = (b"STREAM.MSG.DELETE",)
+
+
+class ApiService:
+    """The API of one account."""
+
+    def __init__(self, js: JetStream, max_pending: int) -> None:
+        self.js = js
+        self.max_pending = max_pending
+        self.total = 0
+        self.errors = 0
+        self._subs = [js.bus.subscribe(API + b">", self.request)]
+
+    def close(self) -> None:
+        for sub in self._subs:
+            self.js.bus.unsubscribe(sub)
+
+    def request(
+        self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
+    ) -> None:
+        if subject.startswith(b"$JS.API.DIRECT.GET."):
+            direct_get(self, subject[19:], reply, headers, body, caller)
+            return
+        found = find(subject[len(API) :])
+        if found is None:
+            return
+        key, verb, name, rest = found
+        failed = 0
+        try:
+            if self.js.store.failed:
+                raise error(10008)
+            level.check(headers)
+            answer = verb.run(Request(self, name, rest, headers, body))
+        except ApiError as refusal:
+            failed = 1
+            answer = r.failure(verb.kind, refusal)
+        if reply:
+            self.answer(reply, answer)
+        counted = key not in _UNCOUNTED
+        if failed or counted:
+            self.total += 1  # account information counts the requests before it
+            self.errors += failed and key not in _UNCOUNTED_FAILURES
+            advisories.audit(self.js, subject, body, answer, caller)
+
+    def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
+        self.js.outbox.send(self.js.bus, reply, data, headers=headers)
+
+
+def find(path: bytes) -> tuple[bytes, Verb, str, bytes] | None:
+    """The verb of a path, the stream's name, and what follows it."""
+    tokens = path.split(b".")
+    for n in (3, 2, 1):
+        key = b".".join(tokens[:n])
+        verb = VERBS.get(key)
+        if verb is None:
+            continue
+        rest = tokens[n:]
+        if len(rest) != (1 if verb.named else 0):
+            return None
+        return key, verb, rest[0].decode("utf-8", "replace") if rest else "", b""
+    return None

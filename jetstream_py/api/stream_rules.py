@@ -1,0 +1,46 @@
+"""What stream configurations are held against, and the numbers in their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from jetstream_py.api.errors import E, error
+from jetstream_py.api.types import AccountLimits, StreamConfig
+
+MAX_NAME: Final = 255
+MAX_DESCRIPTION: Final = 4096
+MAX_METADATA: Final = 128 * 1024
+MAX_REPLICAS: Final = 5
+SECOND: Final = 1_000_000_000
+SHORTEST: Final = 100 * 1_000_000  # of max_age and duplicate_window
+DUPLICATE_WINDOW: Final = 120 * SECOND
+
+Lookup = Callable[[str], StreamConfig | None]
+
+
+def _no_streams(name: str) -> StreamConfig | None:
+    return None
+
+
+class Rules(NamedTuple):
+    """The limits of the account and the server, and the streams that are there already."""
+
+    account: AccountLimits = AccountLimits()
+    duplicate_window: int = 0  # the server's limit, 0 for none
+    lookup: Lookup = _no_streams
+
+
+NO_LIMITS: Final = Rules()
+
+
+class Step(NamedTuple):
+    """What each step of a check is given beside the draft that it may change."""
+
+    rules: Rules
+    pedantic: bool
+
+    def correct(self, text: str) -> None:
+        """About to change what the client sent: in pedantic mode that is a fault."""
+        if self.pedantic:
+            raise error(E.PEDANTIC, err=text)

@@ -1,0 +1,221 @@
+"""The verbs about streams as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from jetstream_py.api import advisories
+from jetstream_py.api import responses as r
+from jetstream_py.api.decode import decode_body, decode_optional, expect_empty
+from jetstream_py.api.errors import error, invalid_config
+from jetstream_py.api.requests import (
+    StreamConfigRequest,
+    StreamInfoRequest,
+    StreamListRequest,
+    StreamNamesRequest,
+    StreamPurgeRequest,
+)
+from jetstream_py.api.stream_config import (
+    Rules,
+    check_config,
+    check_create,
+    check_update,
+    with_versions,
+)
+from jetstream_py.api.times import ZERO_TIME, time_text
+from jetstream_py.api.types import (
+    AccountInfo,
+    ApiStats,
+    ClusterInfo,
+    StreamConfig,
+    StreamInfo,
+    StreamState,
+)
+from jetstream_py.gotext import utf8
+from jetstream_py.version import API_LEVEL
+
+if TYPE_CHECKING:
+    from jetstream_py.api.service import Request
+    from jetstream_py.engine.jetstream import JetStream
+    from jetstream_py.engine.stream import Stream
+
+NAMES_PAGE = 1024
+LIST_PAGE = 256
+SUBJECTS_PAGE = 100_000
+
+
+def account_info(request: Request) -> bytes:
+    js = request.js
+    service = request.service
+    return r.account_info(
+        AccountInfo(
+            memory=js.used("memory"),
+            storage=js.used("file"),
+            reserved_memory=js.reserved("memory"),
+            reserved_storage=js.reserved("file"),
+            streams=len(js.streams),
+            api=ApiStats(level=API_LEVEL, total=service.total, errors=service.errors),
+        )
+    )
+
+
+def create(request: Request) -> bytes:
+    config = _named_config(request)
+    exists = config.name in request.js.streams
+    stream = request.js.create(config)
+    if not exists:
+        advisories.stream_action(request.js, config.name, "create")
+    return r.stream_created(describe(request.js, stream))
+
+
+def update(request: Request) -> bytes:
+    body = decode_body(request.body, StreamConfigRequest)
+    given, rules = _config(body), _rules(request.js)
+    check_config(given, rules, body.pedantic)  # a bad name is worse than a wrong one
+    _check_name(request.name, given)
+    old = request.js.stream(given.name).config
+    config = check_update(old, given, rules, body.pedantic)
+    refuse_unavailable(config)
+    stream = request.js.update(config)
+    advisories.stream_action(request.js, config.name, "modify")
+    return r.stream_updated(describe(request.js, stream))
+
+
+def _named_config(request: Request) -> StreamConfig:
+    body = decode_body(request.body, StreamConfigRequest)
+    named = _config(body)
+    _check_name(request.name, named)
+    config = check_create(named, _rules(request.js), body.pedantic)
+    refuse_unavailable(config)
+    return config
+
+
+def _rules(js: JetStream) -> Rules:
+    def lookup(name: str) -> StreamConfig | None:
+        stream = js.streams.get(name)
+        return stream.config if stream is not None else None
+
+    return Rules(lookup=lookup)
+
+
+# What a stream may ask for that this version checks but does not do yet.
+UNAVAILABLE = (
+    "mirror",
+    "sources",
+    "subject_transform",
+    "republish",
+    "allow_msg_ttl",
+    "subject_delete_marker_ttl",
+    "allow_msg_counter",
+    "allow_atomic",
+    "allow_msg_schedules",
+    "allow_batched",
+)
+
+
+def refuse_unavailable(config: StreamConfig) -> None:
+    """Better no stream than one that does not do what its configuration says."""
+    for field in UNAVAILABLE:
+        if getattr(config, field):
+            raise invalid_config(f"{field} is not available in this version of jetstream-py")
+
+
+def _config(body: StreamConfigRequest) -> StreamConfig:
+    """The configuration in a request, without what is about the request."""
+    return StreamConfig(**{key: getattr(body, key) for key in StreamConfig.__struct_fields__})
+
+
+def _check_name(name: str, config: StreamConfig) -> None:
+    """The body speaks of the stream that the subject names."""
+    if config.name != name:
+        raise error(10056)
+
+
+def info(request: Request) -> bytes:
+    options = decode_optional(request.body, StreamInfoRequest)
+    stream = request.js.stream(request.name)
+    details = describe(request.js, stream, deleted=options.deleted_details)
+    leader = ClusterInfo(leader=request.js.server_name)
+    details = msgspec.structs.replace(details, cluster=leader)
+    wanted = options.subjects_filter.encode()
+    counts = stream.store.subjects(wanted) if wanted else {}
+    if not counts:
+        return r.stream_info(details)
+    names = sorted(counts)
+    offset = max(options.offset, 0)
+    page = {utf8(name): counts[name] for name in names[offset : offset + SUBJECTS_PAGE]}
+    state = msgspec.structs.replace(details.state, subjects=page)
+    details = msgspec.structs.replace(details, state=state)
+    return r.stream_info(details, total=len(names), offset=offset, limit=SUBJECTS_PAGE)
+
+
+def delete(request: Request) -> bytes:
+    expect_empty(request.body)
+    request.js.delete(request.name)
+    advisories.stream_action(request.js, request.name, "delete")
+    return r.encode(r.StreamDeleteResponse(success=True))
+
+
+def purge(request: Request) -> bytes:
+    body = decode_optional(request.body, StreamPurgeRequest)
+    if body.seq and body.keep:
+        raise error(10003)
+    stream = request.js.stream(request.name)
+    count = stream.purge(body.filter.encode(), body.seq, body.keep)
+    return r.encode(r.StreamPurgeResponse(success=True, purged=count))
+
+
+def names(request: Request) -> bytes:
+    body = decode_optional(request.body, StreamNamesRequest)
+    found = request.js.names(body.subject.encode())
+    offset = min(max(body.offset, 0), len(found))
+    page = found[offset : offset + NAMES_PAGE]
+    return r.encode(
+        r.StreamNamesResponse(
+            total=len(found), offset=offset, limit=NAMES_PAGE, streams=page or None
+        )
+    )
+
+
+def listing(request: Request) -> bytes:
+    body = decode_optional(request.body, StreamListRequest)
+    found = request.js.names(body.subject.encode())
+    offset = min(max(body.offset, 0), len(found))
+    page = [
+        describe(request.js, request.js.streams[name], versions=False)
+        for name in found[offset : offset + LIST_PAGE]
+    ]
+    return r.encode(
+        r.StreamListResponse(total=len(found), offset=offset, limit=LIST_PAGE, streams=page)
+    )
+
+
+def describe(
+    js: JetStream, stream: Stream, deleted: bool = False, versions: bool = True
+) -> StreamInfo:
+    config = stream.config
+    if versions:
+        config = msgspec.structs.replace(config, metadata=with_versions(config.metadata))
+    return StreamInfo(
+        config=config,
+        created=time_text(stream.created_ns),
+        state=state_of(stream, deleted),
+        ts=time_text(js.clock.now_ns()),
+    )
+
+
+def state_of(stream: Stream, deleted: bool = False) -> StreamState:
+    store = stream.store
+    return StreamState(
+        messages=store.messages,
+        bytes=store.bytes,
+        first_seq=store.first_seq,
+        first_ts=time_text(store.first_ts) if store.messages else ZERO_TIME,
+        last_seq=store.last_seq,
+        last_ts=time_text(store.last_ts) if store.last_ts else ZERO_TIME,
+        num_subjects=store.num_subjects,
+        num_deleted=store.num_deleted(),
+        deleted=tuple(store.deleted()) if deleted else (),
+    )

@@ -1,0 +1,1 @@
+"""JetStream: streams as state machines. No sockets, no JSON requests, no LMDB."""

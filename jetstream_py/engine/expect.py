@@ -1,0 +1,68 @@
+"""What a publish may demand of its stream, in headers: expectations and rollup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jetstream_py import headers as hdr
+from jetstream_py.api.errors import error
+from jetstream_py.gotext import quote, wire_text
+
+if TYPE_CHECKING:
+    from jetstream_py.api.types import StreamConfig
+    from jetstream_py.engine.stream import Stream
+
+_ROLLUPS = (b"sub", b"all")
+
+
+def check_expectations(stream: Stream, subject: bytes, headers: bytes) -> None:
+    """Everything that is checked before the message id is looked up."""
+    config = stream.config
+    if hdr.get(headers, hdr.BATCH_ID) is not None:
+        raise error(10174)
+    if hdr.get(headers, hdr.INCREMENT) is not None:
+        raise error(10168)
+    expected = hdr.get(headers, hdr.EXPECTED_STREAM)
+    if expected and expected != config.name.encode():
+        raise error(10060)
+    if hdr.get(headers, hdr.TTL) is not None:
+        raise error(10166)
+    _check_subject_sequence(stream, subject, headers)
+    expected = hdr.get(headers, hdr.EXPECTED_LAST_SEQ)
+    if expected and _number(expected) != stream.store.last_seq:
+        raise error(10071, seq=stream.store.last_seq)
+    if hdr.get(headers, hdr.SCHEDULE) is not None:
+        raise error(10188)
+    if hdr.get(headers, hdr.STREAM_SOURCE) is not None:
+        raise error(10227)
+
+
+def _check_subject_sequence(stream: Stream, subject: bytes, headers: bytes) -> None:
+    expected = hdr.get(headers, hdr.EXPECTED_LAST_SUBJECT_SEQ)
+    other = hdr.get(headers, hdr.EXPECTED_LAST_SUBJECT_SEQ_SUBJECT)
+    if not expected:
+        if other:
+            raise error(10193)
+        return
+    last = stream.store.last(other or subject)
+    if _number(expected) != last:
+        raise error(10071, seq=last)
+
+
+def rollup_of(config: StreamConfig, headers: bytes) -> bytes:
+    """`sub`, `all` or nothing."""
+    value = hdr.get(headers, hdr.ROLLUP)
+    if not value:
+        return b""
+    if not config.allow_rollup_hdrs or config.deny_purge:
+        raise error(10111, err="rollup not permitted")
+    rollup = value.lower()
+    if rollup not in _ROLLUPS:
+        raise error(10111, err=f"rollup value invalid: {quote(wire_text(value))}")
+    return rollup
+
+
+def _number(text: bytes) -> int:
+    """A sequence; what is none equals no sequence."""
+    digits = text.removeprefix(b"+")
+    return int(digits) if digits.isdigit() and len(digits) <= 20 else -1

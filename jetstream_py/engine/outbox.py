@@ -1,0 +1,102 @@
+"""Nothing leaves before what it speaks of is on disk.
+
+The engine changes its state in memory at once and answers from that state; every answer (PubAck, API
+answer, advisory) goes through the outbox. While something is staged that no commit has taken, or a
+commit is under way, answers wait: those given before a commit started leave when it has succeeded. So
+a client never sees a sequence, a count or a message that a power cut could take back, and a request
+after another sees its effect without waiting for the disk in between.
+
+Groups form by themselves: a commit takes everything staged so far, and whatever arrives while it runs
+makes the next one. The slower the disk, the larger the group.
+
+When a commit fails nothing that waited is sent, ever: the store is fail-stop, and `broken` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from jetstream_py.store import Store
+
+Envelope = tuple[bytes, bytes, bytes, bytes]  # subject, data, reply, headers
+
+
+class Publisher(Protocol):
+    """What the engine needs from core NATS."""
+
+    def publish(
+        self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
+    ) -> None: ...
+
+    def has_interest(self, subject: bytes) -> bool: ...
+
+
+class Outbox:
+    """The way out of the engine, shared by all streams of a store."""
+
+    def __init__(
+        self,
+        store: Store,
+        soon: Callable[[Callable[[], None]], object],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._store = store
+        self._soon = soon
+        self._failed = failed
+        self._held: list[tuple[Publisher, Envelope]] = []  # for the next commit
+        self._flying: list[tuple[Publisher, Envelope]] = []  # for the one under way
+        self._scheduled = False
+
+    def send(
+        self,
+        publisher: Publisher,
+        subject: bytes,
+        data: bytes,
+        reply: bytes = b"",
+        headers: bytes = b"",
+    ) -> None:
+        store = self._store
+        if store.failed:
+            publisher.publish(subject, data, reply, headers)  # there are only refusals left to send
+        elif store.dirty:
+            self._held.append((publisher, (subject, data, reply, headers)))
+            self.commit_soon()
+        elif store.busy:
+            self._flying.append((publisher, (subject, data, reply, headers)))
+        else:
+            publisher.publish(subject, data, reply, headers)
+
+    def commit_soon(self) -> None:
+        """Something was staged: commit at the end of this tick, or after the commit under way."""
+        if not self._scheduled:
+            self._scheduled = True
+            self._soon(self._commit)
+
+    def _commit(self) -> None:
+        self._scheduled = False
+        store = self._store
+        if store.busy or store.failed:
+            return  # the end of the commit under way looks again
+        self._flying, self._held = self._held, []
+        if store.dirty:
+            store.commit(self._done)
+        else:
+            self._release()
+
+    def _done(self, error: str) -> None:
+        if error:
+            self._flying.clear()
+            self._held.clear()
+            self._failed(error)
+            return
+        self._release()
+        # A deleted stream goes in slices: the store may have more to do without being told.
+        if self._held or self._store.dirty:
+            self.commit_soon()
+
+    def _release(self) -> None:
+        released, self._flying = self._flying, []
+        for publisher, (subject, data, reply, headers) in released:
+            publisher.publish(subject, data, reply, headers)

@@ -1,0 +1,293 @@
+"""One stream: what happens to a message between its publish and its place in the store.
+
+The order of the checks is the order in which nats-server answers, because a message can break several
+rules at once and clients see the first. Nothing is stored before all of them have passed. State
+changes at once; answers wait in the outbox for the commit (see `outbox`).
+
+Limits are enforced after each append, in this order: per subject, messages, bytes. Age has a timer on
+the clock that is set for the oldest message and sleeps when there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jetstream_py import headers as hdr
+from jetstream_py.api.errors import ApiError, error
+from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.engine.dedupe import Dedupe
+from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.timers import Timer
+
+if TYPE_CHECKING:
+    from jetstream_py.api.types import StreamConfig
+    from jetstream_py.clock import Clock
+    from jetstream_py.engine.outbox import Outbox, Publisher
+    from jetstream_py.store import Store, StreamStore
+    from jetstream_py.timers import Timers
+
+MAX_HEADERS = 65_535
+AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messages
+
+
+class Shared:
+    """What all streams of an account share."""
+
+    __slots__ = ("clock", "outbox", "publisher", "store", "timers")
+
+    def __init__(
+        self, clock: Clock, timers: Timers, store: Store, outbox: Outbox, publisher: Publisher
+    ) -> None:
+        self.clock = clock
+        self.timers = timers
+        self.store = store
+        self.outbox = outbox
+        self.publisher = publisher
+
+
+class Stream:
+    """A stream that is open."""
+
+    def __init__(
+        self, shared: Shared, config: StreamConfig, store: StreamStore, created_ns: int
+    ) -> None:
+        self.shared = shared
+        self.store = store
+        self.created_ns = created_ns
+        self.dedupe = Dedupe(0)
+        self.closed = False
+        self._last_id = b""  # of the newest message; outlives it
+        self._age: Timer | None = None
+        self._ids: Timer | None = None
+        self.configure(config)
+
+    def configure(self, config: StreamConfig) -> None:
+        """Take a checked configuration; lowered limits apply at once."""
+        self.config = config
+        self.subjects = tuple(subject.encode() for subject in config.subjects or ())
+        self._ack_start = pub_ack_start(config.name)
+        self.dedupe.window_ns = config.duplicate_window
+        self._enforce_all()
+
+    def recover(self) -> None:
+        """After a restart: the ids of the window and the limits that passed meanwhile."""
+        now = self.shared.clock.now_ns()
+        newest = self.store.get(self.store.last_seq)
+        self._last_id = (newest and hdr.get(newest.headers, hdr.MSG_ID)) or b""
+        if self.dedupe.window_ns:
+            for message in self.store.tail_headers(now - self.dedupe.window_ns):
+                msg_id = hdr.get(message.headers, hdr.MSG_ID)
+                if msg_id:
+                    self.dedupe.add(msg_id, message.seq, message.ts)
+            self._arm_ids()
+        self._enforce_all()
+
+    def close(self) -> None:
+        self.closed = True
+        for timer in (self._age, self._ids):
+            if timer is not None:
+                timer.cancel()
+
+    # -- publish ----------------------------------------------------------------------------------
+
+    def publish(
+        self, subject: bytes, reply: bytes, headers: bytes, data: bytes, client: object
+    ) -> None:
+        """A message on one of our subjects, from anybody."""
+        wants_ack = reply and not self.config.no_ack
+        try:
+            ack = self._store_message(subject, headers, data)
+        except ApiError as refusal:
+            self.shared.outbox.commit_soon()
+            if wants_ack:
+                self._answer(reply, pub_ack_error(self.config.name, refusal))
+            return
+        self.shared.outbox.commit_soon()
+        if wants_ack:
+            self._answer(reply, ack)
+
+    def _answer(self, reply: bytes, data: bytes) -> None:
+        self.shared.outbox.send(self.shared.publisher, reply, data)
+
+    def _store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
+        """Check and append. Returns the PubAck."""
+        config = self.config
+        if self.shared.store.failed:
+            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if config.sealed:
+            raise error(10109)
+        self._check_size(headers, data)
+        msg_id = b""
+        rollup = b""
+        if headers:
+            headers = hdr.without_status(headers)
+            if hdr.PREFIX in headers:
+                check_expectations(self, subject, headers)
+                msg_id = hdr.get(headers, hdr.MSG_ID) or b""
+                if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
+                    return self._ack_start + b'%d,"duplicate": true}' % seen
+                self._check_last_id(headers)
+                rollup = rollup_of(config, headers)
+        if config.retention == "interest":
+            return self._ack_start + b"%d}" % self._skip(msg_id)
+        if not self.shared.store.room():
+            raise error(10023)
+        self._check_discard_new(subject, headers, data, bool(rollup))
+        seq = self._append(subject, headers, data, msg_id)
+        if rollup == b"sub":
+            self.store.purge(subject, before=seq)
+        elif rollup == b"all":
+            self.store.purge(before=seq)
+        return self._ack_start + b"%d}" % seq
+
+    def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
+        now = self.shared.clock.now_ns()
+        seq = self.store.append(subject, headers, data, now)
+        self._last_id = msg_id
+        if msg_id:
+            self.dedupe.add(msg_id, seq, now)
+            self._arm_ids()
+        self._enforce(subject)
+        if self.config.max_age and self._age is None:
+            self._arm_age()
+        return seq
+
+    def _skip(self, msg_id: bytes) -> int:
+        """Nobody is interested: the sequence is used up, the message is not kept."""
+        self.store.last_ts = now = self.shared.clock.now_ns()
+        seq = self.store.skip()
+        if msg_id:
+            self.dedupe.add(msg_id, seq, now)
+            self._arm_ids()
+        return seq
+
+    def _check_size(self, headers: bytes, data: bytes) -> None:
+        limit = self.config.max_msg_size
+        if 0 <= limit < len(headers) + len(data):
+            raise error(10054)
+        if len(headers) > MAX_HEADERS:
+            raise error(10097)
+
+    def _check_last_id(self, headers: bytes) -> None:
+        expected = hdr.get(headers, hdr.EXPECTED_LAST_MSG_ID)
+        if expected and self._last_id != expected:
+            raise error(10070, id=self._last_id.decode("utf-8", "replace"))
+
+    def _check_discard_new(self, subject: bytes, headers: bytes, data: bytes, rollup: bool) -> None:
+        config, store = self.config, self.store
+        if config.discard != "new":
+            return
+        per_subject = config.max_msgs_per_subject
+        full = per_subject > 0 and store.count(subject) >= per_subject
+        if full and config.discard_new_per_subject:
+            if not rollup:
+                raise error(10077, err="maximum messages per subject exceeded")
+            return
+        size = store.size(subject, headers, data)
+        # At the limit of its subject it will replace the oldest one: then only bytes count. The real
+        # file store takes off what the old one holds, without its overhead; the memory store nothing.
+        if full and config.storage == "file":
+            oldest = store.get(store.oldest(subject))
+            if oldest is not None:
+                size -= len(oldest.subject) + len(oldest.headers) + len(oldest.data)
+        if not full and 0 < config.max_msgs <= store.messages:
+            raise error(10077, err="maximum messages exceeded")
+        if config.max_bytes > 0 and store.bytes + size > config.max_bytes:
+            raise error(10077, err="maximum bytes exceeded")
+
+    # -- limits -----------------------------------------------------------------------------------
+
+    def _enforce(self, subject: bytes) -> None:
+        """After an append to `subject`."""
+        most, store = self.config.max_msgs_per_subject, self.store
+        if most > 0:
+            for _ in range(store.count(subject) - most):
+                store.remove(store.oldest(subject))
+        self._enforce_totals()
+
+    def _enforce_totals(self) -> None:
+        config, store = self.config, self.store
+        if config.discard == "new":
+            return  # what is there stays; what comes is refused
+        if config.max_msgs > 0:
+            for _ in range(store.messages - config.max_msgs):
+                store.remove(store.first_seq)
+        if config.max_bytes > 0:
+            for _ in range(store.messages):
+                if store.bytes <= config.max_bytes:
+                    break
+                store.remove(store.first_seq)
+
+    def _enforce_all(self) -> None:
+        """After a change of the limits, or a restart."""
+        most = self.config.max_msgs_per_subject
+        if most > 0:
+            for subject, count in self.store.subjects().items():
+                if count > most:
+                    self.store.purge(subject, keep=most)
+        self._enforce_totals()
+        if self._age is not None:
+            self._age.cancel()
+            self._age = None
+        self._expire()
+
+    def _expire(self) -> None:
+        """Drop what is too old and sleep until the next one is."""
+        self._age = None
+        if not self.config.max_age or self.closed:
+            return
+        horizon = self.shared.clock.now_ns() - self.config.max_age
+        if self.store.messages and self.store.first_ts <= horizon:
+            self.store.trim(self.store.seq_at(horizon + 1))
+            self.shared.outbox.commit_soon()
+        self._arm_age()
+
+    def _arm_age(self) -> None:
+        if self.store.messages:
+            due = self.store.first_ts + self.config.max_age - self.shared.clock.now_ns()
+            self._age = self.shared.timers.call_later(max(due / 1e9, AGE_STEP), self._expire)
+
+    def _arm_ids(self) -> None:
+        if self._ids is None and len(self.dedupe):
+            due = self.dedupe.next_expiry() - self.shared.clock.now_ns()
+            self._ids = self.shared.timers.call_later(max(due / 1e9, AGE_STEP), self._expire_ids)
+
+    def _expire_ids(self) -> None:
+        self._ids = None
+        self.dedupe.expire(self.shared.clock.now_ns())
+        if not self.closed:
+            self._arm_ids()
+
+    # -- administration ---------------------------------------------------------------------------
+
+    def purge(self, pattern: bytes, before: int, keep: int) -> int:
+        self._check_open(self.config.deny_purge, 10110, "stream purge not permitted")
+        store = self.store
+        count = store.purge(pattern, before, keep)
+        if not pattern and not keep and before > store.last_seq + 1:
+            store.skip(before - 1 - store.last_seq)  # a purge may go beyond the end
+        elif store.last_seq == 0 and store.first_seq == 0:
+            store.start_at(1)
+        self.shared.outbox.commit_soon()
+        return count
+
+    def delete(self, seq: int, erase: bool) -> None:
+        self._check_open(self.config.deny_delete, 10057, "message delete not permitted")
+        if self.store.remove(seq, erase) is None:
+            raise self._not_there(seq)
+        self.shared.outbox.commit_soon()
+
+    def _not_there(self, seq: int) -> ApiError:
+        """A file store and a memory store of the real server put it differently."""
+        if self.config.storage == "file":
+            if seq < self.store.first_seq:
+                return error(10057, err="no message found")
+            if seq > self.store.last_seq:
+                return error(10057, err="stream store EOF")
+        return error(10043, seq=seq)
+
+    def _check_open(self, denied: bool, code: int, text: str) -> None:
+        if self.config.sealed:
+            raise error(10109)
+        if denied:
+            raise error(code, err=text)

@@ -1,0 +1,58 @@
+"""Header blocks as bytes: looked into, never parsed whole.
+
+A block is `NATS/1.0[ status[ text]]\\r\\n`, then `Name: value\\r\\n` lines, then `\\r\\n`. Names are
+compared exactly, as nats-server does.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+START: Final = b"NATS/1.0"
+EMPTY: Final = b"NATS/1.0\r\n\r\n"
+
+PREFIX: Final = b"\r\nNats-"  # no header of ours can be in a block without it
+MSG_ID: Final = b"Nats-Msg-Id"
+EXPECTED_STREAM: Final = b"Nats-Expected-Stream"
+EXPECTED_LAST_SEQ: Final = b"Nats-Expected-Last-Sequence"
+EXPECTED_LAST_SUBJECT_SEQ: Final = b"Nats-Expected-Last-Subject-Sequence"
+EXPECTED_LAST_SUBJECT_SEQ_SUBJECT: Final = b"Nats-Expected-Last-Subject-Sequence-Subject"
+EXPECTED_LAST_MSG_ID: Final = b"Nats-Expected-Last-Msg-Id"
+ROLLUP: Final = b"Nats-Rollup"
+TTL: Final = b"Nats-TTL"
+INCREMENT: Final = b"Nats-Incr"
+BATCH_ID: Final = b"Nats-Batch-Id"
+SCHEDULE: Final = b"Nats-Schedule"
+STREAM_SOURCE: Final = b"Nats-Stream-Source"
+REQUIRED_API_LEVEL: Final = b"Nats-Required-Api-Level"
+
+
+def get(block: bytes, name: bytes) -> bytes | None:
+    """The first value of a header without the blanks before it; None when it is not there."""
+    at = block.find(b"\r\n" + name + b":")
+    if at < 0:
+        return None
+    start = at + len(name) + 3
+    end = block.find(b"\r\n", start)
+    return block[start : end if end >= 0 else len(block)].lstrip(b" ")
+
+
+def without_status(block: bytes) -> bytes:
+    """A publish has no status: its first line becomes the plain one, and if that is all, nothing."""
+    if block.startswith(START) and block[8:10] != b"\r\n":
+        end = block.find(b"\r\n")
+        if end > 0:
+            rest = START + block[end:]
+            return rest if rest != EMPTY else b""
+    return block
+
+
+def status(code: int, text: str) -> bytes:
+    """A block that says how a request ended."""
+    return b"NATS/1.0 %d %b\r\n\r\n" % (code, text.encode())
+
+
+def extend(block: bytes, *pairs: tuple[bytes, bytes]) -> bytes:
+    """A block with headers added at its end."""
+    lines = b"".join(b"%b: %b\r\n" % pair for pair in pairs)
+    return (block[:-2] if block else START + b"\r\n") + lines + b"\r\n"

@@ -1,0 +1,77 @@
+"""Clients of the server's own: they subscribe and publish without a connection.
+
+JetStream is one. Its subscriptions stand in the same trie as everybody's, with a handler in place of
+a socket; what it publishes takes the same way as a client's. So core NATS knows nothing of streams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jetstream_py.server import ingest
+from jetstream_py.server.router import Pub
+from jetstream_py.server.session import NO_LINK, Session
+from jetstream_py.server.sublist import Handler, Sub
+
+if TYPE_CHECKING:
+    from jetstream_py.server.broker import Account, Broker
+
+
+class Internal:
+    """One part of the server in one account."""
+
+    def __init__(self, broker: Broker, account: Account) -> None:
+        self._broker = broker
+        self._account = account
+        self._session = session = Session(broker, NO_LINK, 0, "", 0)
+        session.account = account
+        session.internal = True
+        session.fast = session.headers = session.connected = True
+        session.plain_delivery = False  # a handler is not a socket: no ready-made way ends here
+        session.trace = False
+
+    def subscribe(self, subject: bytes, handler: Handler) -> Sub:
+        sub = Sub(self._session, subject, b"", b"")
+        sub.handler = handler
+        self._account.router.subscribe(sub)
+        return sub
+
+    def unsubscribe(self, sub: Sub) -> None:
+        self._account.router.unsubscribe(sub)
+
+    def publish(
+        self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
+    ) -> None:
+        """Deliver to whoever listens; written at the end of the tick."""
+        if not headers and not reply and self._answer(subject, data):
+            return
+        size = len(headers) + len(data)
+        if headers:
+            pub = Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
+        else:
+            pub = Pub(subject, reply, -1, size, b"%d" % size)
+        pub.route = self._account.router.inbox_route(subject)
+        ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
+    def _answer(self, subject: bytes, data: bytes) -> bool:
+        """The short way of an answer to an inbox. PubAcks come by the ten thousand, and most of them go
+        to one plain subscription, so nothing is built but the two lines. False: take the long way."""
+        route = self._account.router.inbox_route(subject)
+        if not route.simple or route.groups:
+            return False
+        dirty = self._broker.dirty
+        for sub in route.plain:
+            sub.msgs += 1
+            out = sub.out
+            if not out:
+                dirty.append(sub.session)
+                self._broker.flush_soon()
+            out.append(b"MSG %b %b %d\r" % (subject, sub.sid, len(data)))
+            out.append(data + b"\r")
+        return True
+
+    def has_interest(self, subject: bytes) -> bool:
+        route = self._account.router.route(subject)
+        return bool(route.plain or route.groups)

@@ -1,0 +1,117 @@
+"""Group commit: one transaction for everything staged, synced by LMDB's own default commit.
+
+LMDB is opened with all its syncs on (no `sync=False`, `metasync=False` or `writemap`: each of them lost
+acknowledged data when the power was cut). A small group is committed in the caller's thread, a large one in
+the writer thread; never two at once. After the commit a read transaction is opened and goes back with the
+report, so directory and snapshot change together.
+
+A failed commit or sync is the end: the kernel may have dropped the dirty pages, and LMDB would report later
+commits as fine. Nothing is written any more until the store is opened again.
+
+The file is extended ahead of need, so that a full disk shows here, as `full`, and not inside a commit.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+import lmdb
+
+from jetstream_py import limits
+
+from . import failpoints
+from .checksum import Extend
+from .group import Group, Report
+from .home import Databases
+from .writer import Writer
+
+_WHATEVER = 1 << 62  # a size that needs no extension: LMDB extends the file itself
+
+Result = tuple[Report | None, lmdb.Transaction | None, str]
+
+
+class Committer:
+    """Runs groups, here or in its thread."""
+
+    def __init__(
+        self, env: lmdb.Environment, databases: Databases, extend: Extend, file: str
+    ) -> None:
+        self._env = env
+        self._databases = databases
+        self._extend = extend
+        self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+        self._size = os.fstat(self._fd).st_size
+        self._page = env.stat()["psize"]
+        self._queue: SimpleQueue[tuple[Group, Callable[[Result], None]] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        if not hasattr(os, "posix_fallocate"):
+            self._size = _WHATEVER
+        self.full = False  # the disk has no room to extend the file
+        self.failed = ""
+
+    def run(self, group: Group) -> Result:
+        """Write the group; the result has a report or says why there is none."""
+        if self.failed:
+            return None, None, self.failed
+        try:
+            failpoints.hit("commit.begin")
+            self._extend_file(group.size)
+            txn = self._env.begin(write=True, buffers=True)
+            try:
+                report = Writer(txn, self._databases, self._extend).apply(group)
+                failpoints.hit("commit.before")
+            except BaseException:
+                txn.abort()
+                raise
+            txn.commit()
+            failpoints.hit("commit.after")
+            return report, self._env.begin(buffers=True), ""
+        except Exception as error:
+            self.failed = f"the store stopped: a commit failed: {error}"
+            return None, None, self.failed
+
+    def _extend_file(self, coming: int) -> None:
+        used = (self._env.info()["last_pgno"] + 1) * self._page
+        if used + coming * 5 // 4 + limits.STORE_AHEAD // 4 < self._size:
+            return
+        try:
+            failpoints.hit("extend")
+            step = limits.STORE_AHEAD + coming * 5 // 4
+            os.posix_fallocate(self._fd, self._size, step)
+            self._size += step
+            self.full = False
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                self.full = True
+            elif error.errno in (errno.EOPNOTSUPP, errno.EINVAL):
+                self._size = _WHATEVER  # this file system cannot
+            else:
+                raise
+
+    # -- thread ------------------------------------------------------------------------------------
+    def start(self, group: Group, done: Callable[[Result], None]) -> None:
+        """Write the group in the thread, which then calls `done`."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
+            self._thread.start()
+        self._queue.put((group, done))
+
+    def _work(self) -> None:
+        while (item := self._queue.get()) is not None:
+            group, done = item
+            done(self.run(group))
+
+    def stop(self) -> None:
+        """Finish what runs and end the thread."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def close(self) -> None:
+        self.stop()
+        os.close(self._fd)

@@ -1,0 +1,47 @@
+"""Named places in the commit path where a test may make something go wrong.
+
+A place calls `hit("name")`. Nothing happens unless a test has armed it with a function: to raise an
+error as the disk would, to kill the process as a power cut would, or to look at the files just then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+NAMES: Final = frozenset(
+    {
+        "open.made",  # a new store's file is written under its temporary name
+        "open.named",  # ... and renamed, the directory not yet synced
+        "open.recovered",  # an existing store was read, nothing written yet
+        "commit.begin",  # the writer took a group
+        "commit.blocks",  # its blocks are in the transaction
+        "commit.compact",  # so are rewritten blocks
+        "commit.checkpoint",  # so are the checkpoint's parts
+        "commit.before",  # all is in the transaction
+        "commit.after",  # committed and synced, the loop not told yet
+        "extend",  # the file is about to be extended
+        "close.checkpoint",  # the last commit is about to run
+    }
+)
+
+_armed: dict[str, Callable[[], None]] = {}
+
+
+def arm(name: str, action: Callable[[], None]) -> None:
+    if name not in NAMES:
+        raise KeyError(name)
+    _armed[name] = action
+
+
+def disarm(name: str = "") -> None:
+    """Forget one place, or all."""
+    if name:
+        _armed.pop(name, None)
+    else:
+        _armed.clear()
+
+
+def hit(name: str) -> None:
+    if _armed and name in _armed:
+        _armed[name]()

@@ -1,0 +1,192 @@
+"""Walks through a stream: newest and oldest matches, counts from the middle, gaps, times.
+
+Each walks block by block and asks `Search` about each; blocks that cannot matter are passed without
+being opened.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jetstream_py import limits
+
+from .subjects import Filter
+from .summary import Block
+from .types import Message
+
+if TYPE_CHECKING:
+    from .file_stream import FileStream
+
+Victim = tuple[Block, int, int, bytes, int]  # block, position, sequence, subject, size
+
+
+class Scan:
+    """Long reads of one stream."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: FileStream) -> None:
+        self._stream = stream
+
+    def first(self, seq: int, wanted: Filter | None) -> int | None:
+        """The first live match at or after `seq`."""
+        stream = self._stream
+        directory = stream.directory
+        blocks = directory.blocks
+        for k in range(directory.at(seq), len(blocks)):
+            block = blocks[k]
+            if block.live:
+                i = stream.search.first(block, directory.position(block, seq), wanted)
+                if i >= 0:
+                    return directory.seq(block, i)
+        message = stream.tail.first(seq, wanted)
+        return None if message is None else message.seq
+
+    def last(self, up_to: int, wanted: Filter | None) -> int:
+        """The newest live match not above `up_to`, 0 if there is none."""
+        stream = self._stream
+        found = stream.tail.last(up_to, wanted)
+        if found:
+            return found
+        directory = stream.directory
+        blocks = directory.blocks
+        for k in range(min(directory.at(up_to), len(blocks) - 1), -1, -1):
+            block = blocks[k]
+            if block.live and block.first <= up_to:
+                end = block.n if block.last <= up_to else directory.position(block, up_to + 1)
+                i = stream.search.last(block, end, wanted)
+                if i >= 0:
+                    return directory.seq(block, i)
+        return 0
+
+    def seqs_of(self, subject: bytes, count: int) -> list[int]:
+        """The oldest live sequences of a subject."""
+        stream = self._stream
+        wanted = stream.table.filter(subject)
+        most = min(count, limits.OLDEST_BATCH)
+        found: list[int] = []
+        seq: int | None = stream.first_seq
+        while seq is not None and len(found) < most:
+            seq = self.first(seq, wanted)
+            if seq is not None:
+                found.append(seq)
+                seq += 1
+        return found
+
+    def count(self, since: int, wanted: Filter | None) -> int:
+        stream = self._stream
+        directory = stream.directory
+        blocks = directory.blocks
+        total = 0
+        for k in range(directory.at(since), len(blocks)):
+            block = blocks[k]
+            if block.live:
+                total += stream.search.count(block, directory.position(block, since), wanted)
+        for message in stream.tail.since(since):
+            total += wanted is None or message.subject in wanted.names
+        return total
+
+    def keep_from(self, end: int, keep: int) -> int:
+        """Where the newest `keep` messages below `end` begin; 0 when there are no more than that."""
+        stream = self._stream
+        directory = stream.directory
+        staged = stream.tail.upto(end)
+        if len(staged) >= keep:
+            return staged[-keep].seq
+        keep -= len(staged)
+        for block in reversed(directory.blocks[: directory.at(end - 1) + 1]):
+            if not block.live or block.first >= end:
+                continue
+            below = block.n if block.last < end else directory.position(block, end)
+            live = [i for i in directory.live_positions(block) if i < below]
+            if len(live) >= keep:
+                return directory.seq(block, live[-keep])
+            keep -= len(live)
+        return 0
+
+    def matches(self, wanted: Filter, before: int) -> list[Message | Victim]:
+        """Every live match below `before`, oldest first."""
+        stream = self._stream
+        directory = stream.directory
+        found: list[Message | Victim] = []
+        for block in list(directory.blocks):
+            if block.first >= before:
+                break
+            if not block.live:
+                continue
+            positions = stream.search.positions(block, wanted)
+            view = stream.view(block) if positions else None
+            if view is None:
+                continue
+            for i in positions:
+                seq = view.seq(i)
+                if seq >= before:
+                    break
+                size = block.live_bytes if block.fat else view.size(i)
+                found.append((block, i, seq, view.subject(i), size))
+        found += [m for m in stream.tail.upto(before) if m.subject in wanted.names]
+        return found
+
+    def seq_at(self, ts: int) -> int:
+        stream = self._stream
+        blocks = stream.directory.blocks
+        for k in range(bisect_left(blocks, ts, key=lambda block: block.ts_last), len(blocks)):
+            block = blocks[k]
+            view = stream.view(block) if block.live else None
+            if view is not None:
+                for i in stream.directory.live_positions(block):
+                    if view.ts(i) >= ts:
+                        return view.seq(i)
+        for message in stream.tail.since(0):
+            if message.ts >= ts:
+                return message.seq
+        return stream.last_seq + 1
+
+    def deleted(self) -> list[int]:
+        stream = self._stream
+        if not stream.messages:
+            return []
+        gone: list[int] = []
+        expected = stream.first_seq
+        for block in stream.directory.blocks:
+            if not block.live or block.last < expected:
+                continue
+            if block.dead is None and not block.gaps:
+                gone.extend(range(expected, block.first))
+                expected = block.last + 1
+                continue
+            for i in stream.directory.live_positions(block):
+                seq = stream.directory.seq(block, i)
+                if seq >= expected:
+                    gone.extend(range(expected, seq))
+                    expected = seq + 1
+        for message in stream.tail.since(0):
+            gone.extend(range(expected, message.seq))
+            expected = message.seq + 1
+        gone.extend(range(expected, stream.last_seq + 1))
+        return gone
+
+    def with_headers(self, since_ts: int) -> Iterator[Message]:
+        """Block by block, and found anew after each: commits may come in between."""
+        stream = self._stream
+        seq = self.seq_at(since_ts)
+        while (k := stream.directory.at(seq)) < len(stream.directory.blocks):
+            block = stream.directory.blocks[k]
+            found = self._headers_in(block, since_ts) if block.live and block.headers else []
+            seq = max(seq, block.last) + 1
+            yield from found
+        for message in list(stream.tail.since(seq)):
+            if message.headers and message.ts >= since_ts:
+                yield message
+
+    def _headers_in(self, block: Block, since_ts: int) -> list[Message]:
+        stream = self._stream
+        view = stream.view(block)
+        if view is None:
+            return []
+        positions = stream.directory.live_positions(block)
+        wanted = [i for i in positions if view.header_len(i) and view.ts(i) >= since_ts]
+        found = [stream.read(block, i, stream.reader.scan) for i in wanted]
+        return [message for message in found if message is not None]

@@ -1,0 +1,319 @@
+"""The store: all streams of a server, and the one place where they become durable.
+
+The loop thread owns it. Changes are staged by the streams and by the methods here; `commit` takes all of
+them as one group. It must not be called while `busy`. While a group is on its way the next one gathers, so
+the longer the disk takes, the larger the groups: throughput adapts, latency stays one or two syncs.
+
+Memory streams live here, too, but never make the store dirty.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import lmdb
+
+from jetstream_py import limits
+
+from . import failpoints, keys, opening, recovery
+from .checksum import unseal
+from .committer import Committer, Result
+from .file_stream import FileStream
+from .group import Group
+from .home import Home
+from .memory import MemoryStream
+from .types import StoreError, StreamStore
+
+Wake = Callable[[Callable[[], None]], object]
+
+MEMORY_SIDS = 1 << 31  # ids of memory streams begin here: those on disk are never used again
+
+
+class Store:
+    """Opens, recovers and commits. `wake` runs a function in the loop thread, from any thread."""
+
+    def __init__(
+        self,
+        path: str | None,
+        wake: Wake,
+        *,
+        limit: int = limits.STORE_LIMIT,
+        reserve: int = limits.STORE_RESERVE,
+        inline: int = limits.STORE_INLINE,
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
+        """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
+        self.busy = False
+        self.failed = ""
+        self._wake = wake
+        self._limit, self._reserve, self._inline = limit, reserve, inline
+        self._memory: dict[int, MemoryStream] = {}
+        self._files: dict[int, FileStream] = {}
+        self._found: dict[int, tuple[bytes, StreamStore]] = {}
+        self._next_memory = MEMORY_SIDS
+        self._next_sid = 1
+        self._meta: dict[bytes, bytes] = {}  # the engine's records
+        self._staged: dict[bytes, bytes | None] = {}  # keys in `meta` and their new values
+        self._doomed: list[int] = []
+        self._used = 0
+        self._allowance = 0
+        self._path = path
+        self._file = ""
+        self._lock = -1
+        self._result: tuple[Result, Callable[[str], None]] | None = None
+        self._home: Home | None = None
+        if path is not None:
+            self._path = os.path.abspath(path)
+            self._open(self._path, warn)
+
+    # -- open --------------------------------------------------------------------------------------
+    def _open(self, path: str, warn: Callable[[str], None] | None) -> None:
+        file = self._file = os.path.join(path, opening.FILE)
+        try:
+            opening.make_directory(path)
+            self._lock = opening.lock(path)
+            if not os.path.exists(file):
+                opening.create(path)
+            else:
+                opening.sync_directory(path)  # a cut may have come between the rename and its sync
+            self._env = opening.open_file(file)
+        except (OSError, lmdb.Error) as error:
+            self._unlock()
+            raise StoreError(f"cannot open the store in {path}: {error}") from error
+        try:
+            databases, extend = opening.open_databases(self._env)
+            self._home = Home(databases, extend, self._env.begin(buffers=True))
+            self._home.warn = warn
+            self._recover(self._home)
+            self._committer = Committer(self._env, databases, extend, file)
+        except (OSError, lmdb.Error) as error:
+            self._abandon()
+            raise StoreError(f"cannot read the store in {path}: {error}") from error
+        except StoreError as error:
+            self._abandon()
+            raise StoreError(f"{path}: {error}") from error
+        failpoints.hit("open.recovered")
+
+    def _recover(self, home: Home) -> None:
+        txn = home.snapshot
+        self._doomed = recovery.doomed(txn, home)
+        for sid, (config, stream) in recovery.recover_all(home).items():
+            self._found[sid] = (config, stream)
+            self._files[sid] = stream
+        with txn.cursor(db=home.databases.meta) as cursor:
+            ok = cursor.set_range(b"u")
+            while ok and (key := bytes(cursor.key()))[:1] == b"u":
+                value = unseal(home.extend, bytes(cursor.value()))
+                if value is None:
+                    home.complain(f"the record {key[1:]!r} is damaged")
+                else:
+                    self._meta[key[1:]] = value
+                ok = cursor.next()
+        data = txn.get(keys.NEXT_SID, db=home.databases.meta)
+        body = None if data is None else unseal(home.extend, bytes(data))
+        known = [*self._files, *self._doomed, 0]
+        self._next_sid = max(int.from_bytes(body or b"", "big"), max(known) + 1)
+        for database in home.databases:
+            stat = txn.stat(database)
+            pages = stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+            self._used += pages * stat["psize"]
+        self._look_at_disk()
+
+    def _look_at_disk(self, full: bool = False) -> None:
+        """How much publishes may stage until the next commit."""
+        assert self._path is not None
+        found = os.statvfs(self._path)
+        free = 0 if full else found.f_bavail * found.f_frsize
+        inside = os.stat(self._file).st_blocks * 512 - self._used  # pages that removals gave back
+        self._allowance = min(self._limit - self._used, free + max(0, inside)) - self._reserve
+
+    # -- streams -----------------------------------------------------------------------------------
+    def streams(self) -> dict[int, tuple[bytes, StreamStore]]:
+        """File streams found when the store was opened: configuration and messages."""
+        return self._found
+
+    def create(self, config: bytes, memory: bool) -> StreamStore:
+        if memory:
+            made = MemoryStream(self._next_memory)
+            self._memory[made.sid] = made
+            self._next_memory += 1
+            return made
+        if self._home is None:
+            raise StoreError("there is no directory for streams on disk")
+        sid = self._next_sid
+        self._next_sid += 1
+        stream = self._files[sid] = FileStream(sid, self._home)
+        self._staged[keys.NEXT_SID] = self._next_sid.to_bytes(8, "big")
+        self._staged[keys.config_key(sid)] = config
+        return stream
+
+    def save(self, sid: int, config: bytes) -> None:
+        """Replace a stream's configuration."""
+        if sid in self._files:
+            self._staged[keys.config_key(sid)] = config
+
+    def delete(self, sid: int) -> None:
+        if self._memory.pop(sid, None) is not None:
+            return
+        stream = self._files.pop(sid)
+        self._found.pop(sid, None)
+        stream.closed = True
+        if self._home is not None and stream in self._home.touched:
+            self._home.touched.remove(stream)
+        self._staged[keys.config_key(sid)] = None
+        self._staged[keys.checkpoint_key(sid)] = None
+        self._staged[keys.doomed_key(sid)] = b""
+        self._doomed.append(sid)
+        for block in stream.directory.blocks:
+            stream.home.forget(block)
+
+    # -- the engine's records ----------------------------------------------------------------------
+    def put_meta(self, key: bytes, value: bytes | None) -> None:
+        """Stage a record; None removes it. Without a directory it is only remembered."""
+        if len(key) > limits.META_KEY:
+            raise StoreError("the key of a record is too long")
+        if value is None:
+            self._meta.pop(key, None)
+        else:
+            self._meta[key] = value
+        if self._home is not None:
+            self._staged[keys.user_key(key)] = value
+            self._home.staged += len(value or b"")
+
+    def get_meta(self, key: bytes) -> bytes | None:
+        return self._meta.get(key)
+
+    def meta_items(self, prefix: bytes) -> list[tuple[bytes, bytes]]:
+        return sorted((key, value) for key, value in self._meta.items() if key.startswith(prefix))
+
+    # -- commit ------------------------------------------------------------------------------------
+    @property
+    def dirty(self) -> bool:
+        """Something is staged that no commit has taken yet."""
+        return self._home is not None and bool(self._home.touched or self._staged or self._doomed)
+
+    def commit(self, done: Callable[[str], None]) -> None:
+        """Take everything staged; `done` gets "" or what went wrong, in the loop thread, maybe at once."""
+        assert not self.busy, "one commit at a time"
+        home = self._home
+        if home is None or self.failed:
+            done(self.failed)
+            return
+        group = self._take(home)
+        self.busy = home.busy = True
+        if group.size <= self._inline and not group.heavy:
+            self._finish(self._committer.run(group), done)
+            return
+
+        def report(result: Result) -> None:
+            self._result = (result, done)
+            try:
+                self._wake(self._collect)
+            except RuntimeError:
+                pass  # the loop is gone; `close` collects
+
+        self._committer.start(group, report)
+
+    def _take(self, home: Home) -> Group:
+        group = Group(meta=self._staged, doomed=self._doomed[:1], size=home.staged)
+        touched, home.touched = home.touched, []
+        self._staged = {}
+        home.staged = 0
+        for stream in touched:
+            work = stream.take()
+            group.works.append(work)
+            if work.jobs or work.runs or len(work.drops) > 16 or len(work.dead) > 4096:
+                group.heavy = True
+        group.heavy = group.heavy or bool(group.doomed)
+        return group
+
+    def _collect(self) -> None:
+        """The writer thread has reported. (Or `close` was faster.)"""
+        if self._result is not None:
+            result, done = self._result
+            self._result = None
+            self._finish(result, done)
+
+    def _finish(self, result: Result, done: Callable[[str], None]) -> None:
+        report, snapshot, error = result
+        home = self._home
+        assert home is not None
+        self.busy = home.busy = False
+        if report is None or snapshot is None:
+            self.failed = error
+            done(error)
+            return
+        home.snapshot.abort()
+        home.snapshot = snapshot
+        for outcome in report.outcomes:
+            stream = self._files.get(outcome.sid)
+            if stream is not None:
+                stream.install(outcome)
+        self._doomed = [sid for sid in self._doomed if sid not in report.gone]
+        self._used = report.used
+        self._look_at_disk(self._committer.full)
+        done("")
+
+    # -- room --------------------------------------------------------------------------------------
+    def used_bytes(self) -> int:
+        """Bytes of the pages in use, and what is staged."""
+        return self._used + (self._home.staged if self._home is not None else 0)
+
+    def free_bytes(self) -> int:
+        """What publishes may still use; 0 when the reserve is reached."""
+        if self._home is None:
+            return 0
+        return max(0, self._allowance - self._home.staged)
+
+    def room(self) -> bool:
+        """May messages be stored? Removals always may: the reserve is theirs."""
+        return self._home is None or self._home.staged < self._allowance
+
+    @property
+    def bad_records(self) -> int:
+        return self._home.bad_records if self._home is not None else 0
+
+    @property
+    def complaints(self) -> list[str]:
+        """The latest texts about damage."""
+        return list(self._home.complaints) if self._home is not None else []
+
+    # -- end ---------------------------------------------------------------------------------------
+    def checkpoint(self) -> None:
+        """Stage a checkpoint of every stream that has changed since its last one."""
+        for stream in self._files.values():
+            if stream.checkpointer.debt or stream.checkpointer.changes:
+                stream.checkpointer.force = True
+                stream.touch()
+
+    def close(self) -> None:
+        """Finish what runs, write a checkpoint, stop the thread."""
+        home = self._home
+        if home is None:
+            return
+        while self.busy:  # `done` may have started the next one
+            self._committer.stop()
+            self._collect()
+        if not self.failed:
+            failpoints.hit("close.checkpoint")
+            self.checkpoint()
+            if self.dirty:
+                self.busy = home.busy = True
+                self._finish(self._committer.run(self._take(home)), lambda _: None)
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """Let go of the files as they are; also what a test does to a store that "crashes"."""
+        home, self._home = self._home, None
+        if hasattr(self, "_committer"):
+            self._committer.close()
+        if home is not None:
+            home.snapshot.abort()
+        self._env.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1

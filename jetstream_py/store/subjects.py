@@ -1,0 +1,169 @@
+"""Subjects of a stream: how many messages each has, which is its newest, and which match a filter.
+
+`last` is an upper bound of a subject's newest live sequence: removing the newest message does not search
+for the one before it; whoever asks does, and writes the answer back. `extra` holds count - 1, only where
+that is more than 0, so a stream with one message per subject costs one dict.
+
+Filters are remembered with the set of names they match. New names go through `_fresh`, an append-only
+list, so that a remembered filter looks at each new name once. A set may hold names whose messages are all
+gone; `last` is what says that a name lives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from jetstream_py import limits
+from jetstream_py.subject import is_literal
+
+from .summary import name_hash
+
+
+def compile_filter(pattern: bytes) -> Callable[[bytes], object]:
+    """A function that is true for subjects under the pattern."""
+    tokens = pattern.split(b".")
+    tail = tokens[-1] == b">"
+    if tail:
+        tokens.pop()
+    regex = rb"\.".join(rb"[^.]+" if token == b"*" else re.escape(token) for token in tokens)
+    if tail:
+        regex += rb"\..+" if tokens else rb".+"
+    return re.compile(regex, re.DOTALL).fullmatch
+
+
+class Filter:
+    """A pattern and the subjects of one stream that it matches."""
+
+    __slots__ = ("everything", "hashes", "matches", "names", "pattern", "seen")
+
+    def __init__(self, pattern: bytes) -> None:
+        self.pattern = pattern
+        self.matches = compile_filter(pattern)
+        self.names: set[bytes] = set()
+        self.hashes: list[int] | None = []  # of the names; None: too many to ask Bloom filters
+        self.seen = 0  # how much of the fresh names it has looked at
+        self.everything = True  # no name so far that it does not match
+
+    def learn(self, fresh: list[bytes]) -> None:
+        found = [name for name in fresh[self.seen :] if self.matches(name)]
+        if len(found) < len(fresh) - self.seen:
+            self.everything = False
+        self.seen = len(fresh)
+        self.names.update(found)
+        if len(self.names) > limits.BLOOM_PROBES:
+            self.hashes = None
+        elif found:
+            self.hashes = [name_hash(name) for name in self.names]
+
+
+class SubjectTable:
+    """Counts and newest sequences per subject."""
+
+    __slots__ = ("_filters", "_fresh", "extra", "last")
+
+    def __init__(self) -> None:
+        self.last: dict[bytes, int] = {}
+        self.extra: dict[bytes, int] = {}
+        self._fresh: list[bytes] = []
+        self._filters: dict[bytes, Filter] = {}
+
+    def __len__(self) -> int:
+        return len(self.last)
+
+    def count(self, subject: bytes) -> int:
+        return self.extra.get(subject, 0) + 1 if subject in self.last else 0
+
+    def add(self, subject: bytes, seq: int) -> None:
+        last = self.last
+        if subject in last:
+            self.extra[subject] = self.extra.get(subject, 0) + 1
+        else:
+            self.note(subject)
+        last[subject] = seq
+
+    def note(self, subject: bytes) -> None:
+        """A name that was not there a moment ago."""
+        if self._filters:
+            if len(self._fresh) > 2 * len(self.last) + 1024:
+                self._forget()  # names come and go: start the list anew
+            self._fresh.append(subject)
+
+    def drop(self, subject: bytes, count: int = 1) -> None:
+        """So many messages of the subject are gone."""
+        left = self.extra.get(subject, 0) + 1 - count
+        if left > 1:
+            self.extra[subject] = left - 1
+        else:
+            self.extra.pop(subject, None)
+            if left < 1:
+                self.last.pop(subject, None)
+
+    def set(self, subject: bytes, count: int, last: int) -> None:
+        """What a checkpoint says about a subject."""
+        if count:
+            self.last[subject] = last
+            if count > 1:
+                self.extra[subject] = count - 1
+            else:
+                self.extra.pop(subject, None)
+        else:
+            self.last.pop(subject, None)
+            self.extra.pop(subject, None)
+
+    def clear(self) -> None:
+        self.last.clear()
+        self.extra.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._filters.clear()
+        self._fresh.clear()
+
+    # -- filters -----------------------------------------------------------------------------------
+    def filter(self, pattern: bytes) -> Filter:
+        """The filter, up to date."""
+        known = self._filters.get(pattern)
+        if known is None:
+            known = self._make(pattern)
+        if known.seen != len(self._fresh):
+            known.learn(self._fresh)
+        return known
+
+    def _make(self, pattern: bytes) -> Filter:
+        made = Filter(pattern)
+        if is_literal(pattern):
+            # One name that is known beforehand: nothing to learn, and not worth remembering.
+            made.names.add(pattern)
+            made.hashes = [name_hash(pattern)]
+            made.everything = False
+            made.seen = len(self._fresh)
+            return made
+        names = sum(len(kept.names) for kept in self._filters.values())
+        if len(self._filters) >= limits.PATTERN_CACHE or names > limits.PATTERN_NAMES:
+            self._forget()
+        made.learn(list(self.last))
+        made.seen = len(self._fresh)
+        self._filters[pattern] = made
+        return made
+
+    def matching(self, pattern: bytes) -> Iterator[bytes]:
+        """Names under the pattern that have messages."""
+        if pattern in (b"", b">"):
+            return iter(list(self.last))
+        if is_literal(pattern):
+            return iter((pattern,) if pattern in self.last else ())
+        return iter([name for name in self.filter(pattern).names if name in self.last])
+
+    def count_of(self, pattern: bytes, messages: int) -> int:
+        """Messages under the pattern, of so many in all."""
+        if is_literal(pattern):
+            return self.count(pattern)
+        if self.filter(pattern).everything:
+            return messages
+        extra = self.extra
+        return sum([extra.get(name, 0) + 1 for name in self.matching(pattern)])
+
+    def counts(self, pattern: bytes) -> dict[bytes, int]:
+        extra = self.extra
+        return {name: extra.get(name, 0) + 1 for name in self.matching(pattern)}

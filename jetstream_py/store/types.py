@@ -1,0 +1,115 @@
+"""What the rest of the server sees of a store: messages, streams, one kind of error.
+
+`StreamStore` is the seam with two twins: `FileStream` (LMDB) and `MemoryStream`. One test class runs
+on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+Octets = bytes  # the type, where `bytes` is a stream's counter
+
+
+class StoreError(Exception):
+    """Something is wrong with the store; the text is for people."""
+
+
+class Message(NamedTuple):
+    """One stored message. `ts` is in nanoseconds since the epoch, no headers are `b""`."""
+
+    seq: int
+    ts: int
+    subject: bytes
+    headers: bytes
+    data: bytes
+
+
+class StreamStore(Protocol):
+    """The messages of one stream. Changes are visible at once and durable after the next commit.
+
+    A new stream has `first_seq` 0 and `last_seq` 0; when every message is gone `first_seq` is
+    `last_seq + 1`. `first_ts` is 0 without a message, `last_ts` keeps its value.
+    """
+
+    sid: int
+    first_seq: int
+    last_seq: int
+    messages: int
+    bytes: int
+    last_ts: int
+
+    @property
+    def first_ts(self) -> int: ...
+
+    @property
+    def num_subjects(self) -> int: ...
+
+    def size(self, subject: Octets, headers: Octets, data: Octets) -> int:
+        """What such a message adds to `bytes`."""
+        ...
+
+    def append(self, subject: Octets, headers: Octets, data: Octets, ts: int, seq: int = 0) -> int:
+        """Store a message, return its sequence; a given `seq` beyond the next one makes a gap."""
+        ...
+
+    def skip(self, count: int = 1) -> int:
+        """Use up sequences without a message, return the new last one."""
+        ...
+
+    def start_at(self, first_seq: int) -> None:
+        """Let an empty stream begin with this sequence."""
+        ...
+
+    def get(self, seq: int) -> Message | None: ...
+
+    def remove(self, seq: int, erase: bool = False) -> Message | None:
+        """Delete a message and return it; None when there is none."""
+        ...
+
+    def discard(self, seq: int) -> bool:
+        """`remove` for those who do not want to see the message: cheaper, its payload is not read."""
+        ...
+
+    def trim(self, before: int) -> int:
+        """Drop everything with a smaller sequence, return how many."""
+        ...
+
+    def purge(self, pattern: Octets = b"", before: int = 0, keep: int = 0) -> int:
+        """Drop what matches (and is older than `before`), but leave the newest `keep` of it."""
+        ...
+
+    def seq_at(self, ts: int) -> int:
+        """The first live sequence stored at or after `ts`; `last_seq + 1` if there is none."""
+        ...
+
+    def next(self, seq: int, pattern: Octets = b"") -> Message | None:
+        """The first live message at or after `seq` that matches."""
+        ...
+
+    def last(self, pattern: Octets, up_to: int = 0) -> int:
+        """The newest live match (not newer than `up_to`), 0 if there is none."""
+        ...
+
+    def oldest(self, subject: Octets) -> int:
+        """The oldest live sequence of a literal subject, 0 if there is none."""
+        ...
+
+    def count(self, pattern: Octets = b"", since: int = 0) -> int:
+        """Live matches with a sequence of at least `since`."""
+        ...
+
+    def subjects(self, pattern: Octets = b"") -> dict[Octets, int]:
+        """Live messages per matching subject."""
+        ...
+
+    def deleted(self) -> list[int]:
+        """Sequences between `first_seq` and `last_seq` that are gone."""
+        ...
+
+    def num_deleted(self) -> int: ...
+
+    def tail_headers(self, since_ts: int) -> Iterator[Message]:
+        """Messages with headers stored at or after `since_ts`, oldest first; `data` may be empty."""
+        ...

@@ -1,0 +1,232 @@
+"""A group becomes a transaction. Runs in the committer, with the write transaction in hand.
+
+The order within the transaction matters in two places: bitmaps are refreshed before blocks are dropped or
+rewritten (a bitmap must not bring back an entry), and the log comes after them: *a transaction that
+removes records newer than the checkpoint for good adds one to the log's count of their subject for each*.
+Start-up adds one for each such record it finds in a block and applies the log; without the rule a record
+that was appended, removed and compacted away since the checkpoint would be subtracted but never added.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import itemgetter
+
+import lmdb
+
+from jetstream_py import limits
+
+from . import block as codec
+from . import failpoints, keys, oplog, summary
+from .block import Damaged, View
+from .checksum import Extend, seal
+from .group import Group, Job, Outcome, Report, Work
+from .home import Databases
+from .reader import open_view
+from .summary import Block
+from .types import Message
+
+_seq = itemgetter(0)
+
+
+def cut(messages: Sequence[Message]) -> Iterator[tuple[Sequence[Message], bool]]:
+    """Messages in block-sized pieces; true: a single fat one (which is larger than a block)."""
+    ends = list(accumulate([len(m[3]) + len(m[4]) + 16 for m in messages]))
+    n, start, done = len(messages), 0, 0
+    while start < n:
+        most = min(start + limits.BLOCK_RECORDS, n)
+        end = max(bisect_right(ends, done + limits.BLOCK_BYTES, start, most), start + 1)
+        if messages[end - 1][0] - messages[start][0] >= 1 << 32:
+            end = bisect_left(messages, messages[start][0] + (1 << 32), start, end, key=_seq)
+        fat = end == start + 1 and ends[start] - done - 16 > limits.FAT_PAYLOAD
+        yield messages[start:end], fat
+        start, done = end, ends[end - 1]
+
+
+class Writer:
+    """Applies one group to one write transaction."""
+
+    def __init__(self, txn: lmdb.Transaction, databases: Databases, extend: Extend) -> None:
+        self._txn = txn
+        self._dbs = databases
+        self._extend = extend
+
+    def apply(self, group: Group) -> Report:
+        report = Report()
+        for work in group.works:
+            outcome = Outcome(work.sid)
+            self._stream(work, outcome)
+            report.outcomes.append(outcome)
+        meta = self._dbs.meta
+        for key, value in group.meta.items():
+            if value is None:
+                self._txn.delete(key, db=meta)
+            else:
+                self._txn.put(key, seal(self._extend, value), db=meta)
+        for sid in group.doomed:
+            if self._doom(sid):
+                report.gone.append(sid)
+        failpoints.hit("commit.checkpoint")
+        page = 0
+        for database in self._dbs:
+            stat = self._txn.stat(database)
+            page += stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
+            size = stat["psize"]
+        report.used = page * size
+        return report
+
+    def _stream(self, work: Work, outcome: Outcome) -> None:
+        txn, sid = self._txn, work.sid
+        for first, entry in work.dirs:
+            txn.put(keys.seq_key(sid, first), entry, db=self._dbs.dir)
+        deltas = Counter(work.deltas)
+        vanished: Counter[bytes] = Counter()
+        for entry_ in work.drops:
+            self._drop(sid, entry_, work.ck_seq, vanished)
+        for job in work.jobs:
+            self._rewrite(job, work, vanished, outcome)
+        if work.jobs:
+            failpoints.hit("commit.compact")
+        for piece, fat in cut(work.messages):
+            outcome.fresh.append(self._put(sid, piece, fat))
+        failpoints.hit("commit.blocks")
+        if vanished:
+            deltas.update(vanished)
+        if (work.log or work.dead or deltas) and not work.checkpoint:
+            entry = oplog.pack(
+                oplog.Entry(work.floor, work.last_seq, work.last_ts, work.dead, deltas),
+                self._extend,
+            )
+            txn.put(keys.seq_key(sid, work.lsn), entry, db=self._dbs.log)
+        for key, run in work.runs:
+            txn.put(key, run, db=self._dbs.sub)
+        if work.checkpoint:
+            txn.put(keys.checkpoint_key(sid), work.checkpoint, db=self._dbs.meta)
+            self._delete_range(self._dbs.log, keys.seq_key(sid, 0), keys.seq_key(sid, work.lsn + 1))
+            start, end = work.old_gens
+            if start < end:
+                self._delete_range(
+                    self._dbs.sub, keys.run_key(sid, start, 0), keys.run_key(sid, end, 0)
+                )
+
+    # -- blocks ------------------------------------------------------------------------------------
+    def _put(self, sid: int, piece: Sequence[Message], fat: bool) -> Block:
+        value, start = codec.encode(piece, self._extend, fat)
+        view = View(value[:start], self._extend, checked=True)
+        made = summary.summarize(len(value), view, codec.message_size(*piece[0][2:]) if fat else 0)
+        key = keys.seq_key(sid, made.first)
+        self._txn.put(key, value, db=self._dbs.blk)
+        self._txn.put(key, summary.pack(made, self._extend), db=self._dbs.dir)
+        if fat:
+            self._put_fat(sid, piece[0])
+        else:
+            made.page = list(piece)
+        return made
+
+    def _put_fat(self, sid: int, message: Message) -> None:
+        record = message.headers + message.data
+        step = limits.FAT_PART
+        for part, at in enumerate(range(0, len(record), step)):
+            self._txn.put(
+                keys.part_key(sid, message.seq, part),
+                seal(self._extend, record[at : at + step]),
+                db=self._dbs.fat,
+            )
+
+    def _view(self, sid: int, entry: Block) -> tuple[View, memoryview]:
+        value = self._txn.get(keys.seq_key(sid, entry.first), db=self._dbs.blk)
+        if value is None:
+            raise Damaged("the block is missing")
+        assert isinstance(value, memoryview)
+        return open_view(value, entry, self._extend), value
+
+    def _delete(self, sid: int, entry: Block) -> None:
+        key = keys.seq_key(sid, entry.first)
+        self._txn.delete(key, db=self._dbs.blk)
+        self._txn.delete(key, db=self._dbs.dir)
+
+    def _drop(self, sid: int, entry: Block, ck_seq: int, vanished: Counter[bytes]) -> None:
+        if entry.last > ck_seq:
+            try:
+                view = entry.view or self._view(sid, entry)[0]
+                vanished.update(
+                    name
+                    for seq, name in zip(view.seqs(), view.subjects(), strict=True)
+                    if seq > ck_seq
+                )
+            except Damaged:
+                pass  # the loop wrote a checkpoint when it found out, so no count depends on it
+        self._delete(sid, entry)
+        if entry.fat:
+            start, end = keys.part_key(sid, entry.first, 0), keys.part_key(sid, entry.first + 1, 0)
+            self._delete_range(self._dbs.fat, start, end)
+
+    def _rewrite(self, job: Job, work: Work, vanished: Counter[bytes], outcome: Outcome) -> None:
+        kept: list[Message] = []
+        gone: list[bytes] = []
+        for source, dead in zip(job.sources, job.dead, strict=True):
+            try:
+                view, value = self._view(work.sid, source)
+            except Damaged:
+                outcome.bad.append((source, None))
+                return
+            try:
+                messages = view.messages(value)
+            except Damaged:
+                lost = [
+                    i for i in range(view.n) if not (dead and dead[i]) and _is_bad(view, value, i)
+                ]
+                if lost:
+                    outcome.bad.append((source, lost))
+                    return
+                messages = [
+                    view.message(i, b"" if dead and dead[i] else view.record(value, i))
+                    for i in range(view.n)
+                ]
+            if dead is None:
+                kept += messages
+                continue
+            for message, is_gone in zip(messages, dead, strict=True):
+                if not is_gone:
+                    kept.append(message)
+                elif message.seq > work.ck_seq:
+                    gone.append(message.subject)
+        vanished.update(gone)
+        for source in job.sources:
+            self._delete(work.sid, source)
+        outcome.swaps.append((job, [self._put(work.sid, piece, fat) for piece, fat in cut(kept)]))
+
+    # -- ranges ------------------------------------------------------------------------------------
+    def _delete_range(
+        self, database: lmdb._Database, start: bytes, end: bytes, most: int = 1 << 62
+    ) -> int:
+        """Delete keys in [start, end), at most so many; return how many."""
+        count = 0
+        with self._txn.cursor(db=database) as cursor:
+            found = cursor.set_range(start)
+            while found and count < most and b"" < bytes(cursor.key()) < end:
+                found = cursor.delete()  # moves on to the next key, or off the end
+                count += 1
+        return count
+
+    def _doom(self, sid: int) -> bool:
+        """Remove a slice of a deleted stream; true when nothing is left."""
+        left = limits.RANGE_DELETE
+        start, end = keys.prefix(sid), keys.prefix(sid + 1)
+        for database in self._dbs[1:]:
+            left -= self._delete_range(database, start, end, left)
+            if left <= 0:
+                return False
+        self._txn.delete(keys.doomed_key(sid), db=self._dbs.meta)
+        return True
+
+
+def _is_bad(view: View, value: memoryview, i: int) -> bool:
+    try:
+        view.record(value, i)
+    except Damaged:
+        return True
+    return False

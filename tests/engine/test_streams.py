@@ -1,0 +1,195 @@
+"""Streams in the test's own process: real LMDB, a clock moved by hand, a disk that fails on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jetstream_py.api.service import ApiService
+from jetstream_py.engine.jetstream import JetStream
+from jetstream_py.server.internal import Internal
+from jetstream_py.store import Store, failpoints
+from tests.server.harness import Bench
+
+SECOND = 1_000_000_000
+
+
+class World:
+    """A broker with JetStream on a directory; `client` speaks the wire protocol to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.bench = Bench()
+        broker = self.bench.broker
+        self.failure = ""
+        self.store = Store(str(path), self.bench.loop.call_soon_threadsafe)
+        bus = Internal(broker, broker.default_account)
+        soon = self.bench.loop.call_soon
+        self.js = JetStream(self.store, broker.clock, broker.timers, bus, soon, self._failed)
+        self.js.recover()
+        self.api = ApiService(self.js, 1 << 20)
+        self.client = self.bench.client()
+        self.client.send(b"SUB _INBOX.* 1\r\n")
+
+    def _failed(self, error: str) -> None:
+        self.failure = error
+
+    def settle(self) -> None:
+        """Let the loop run until every commit is done."""
+        for _ in range(1_000):
+            self.bench.loop.call_soon(self.bench.loop.stop)
+            self.bench.loop.run_forever()
+            if self.store.failed or not (self.store.busy or self.store.dirty):
+                break
+
+    def send(self, subject: str, data: bytes = b"", headers: str = "") -> None:
+        """A request, answered when `settle` has run."""
+        if headers:
+            block = f"NATS/1.0\r\n{headers}\r\n\r\n".encode()
+            sizes = f"{len(block)} {len(block) + len(data)}"
+            frame = f"HPUB {subject} _INBOX.a {sizes}\r\n".encode() + block + data
+        else:
+            frame = f"PUB {subject} _INBOX.a {len(data)}\r\n".encode() + data
+        self.client.send(frame + b"\r\n")
+
+    def answers(self) -> list[Any]:
+        frames = self.client.read().split(b"\r\n")
+        return [json.loads(line) for line in frames if line.startswith(b"{")]
+
+    def ask(self, subject: str, data: bytes = b"", headers: str = "") -> Any:
+        self.send(subject, data, headers)
+        self.settle()
+        [answer] = self.answers()
+        return answer
+
+    def create(self, **config: object) -> Any:
+        body = json.dumps({"name": "S", "subjects": ["s.>"], **config}).encode()
+        return self.ask("$JS.API.STREAM.CREATE.S", body)
+
+    def state(self) -> Any:
+        return self.ask("$JS.API.STREAM.INFO.S")["state"]
+
+    def pass_time(self, seconds: float) -> None:
+        for _ in range(round(seconds * 4)):
+            self.bench.clock.advance(0.25)
+            self.bench.broker.timers.run_due()
+        self.settle()
+
+    def close(self) -> None:
+        self.settle()
+        self.api.close()
+        self.js.close()
+        self.store.close()
+        self.bench.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    failpoints.disarm()
+    world.close()
+
+
+def test_an_ack_waits_for_the_commit(world: World) -> None:
+    world.create()
+    seen: list[bytes] = []
+    failpoints.arm("commit.after", lambda: seen.append(world.client.link.take()))
+    world.send("s.a", b"x")
+    assert world.answers() == []
+    world.settle()
+    assert seen == [b""]  # synced, and still nothing had left
+    assert world.answers() == [{"stream": "S", "seq": 1}]
+
+
+def test_an_answer_waits_for_what_it_speaks_of(world: World) -> None:
+    """Information asked for behind a publish shows it, and leaves with its ack."""
+    world.create()
+    world.send("s.a", b"x")
+    world.send("$JS.API.STREAM.INFO.S")
+    assert world.answers() == []
+    world.settle()
+    ack, info = world.answers()
+    assert ack["seq"] == 1
+    assert info["state"]["messages"] == 1
+
+
+def test_publishes_of_one_tick_are_one_group(world: World) -> None:
+    world.create()
+    commits: list[int] = []
+    failpoints.arm("commit.begin", lambda: commits.append(1))
+    for _ in range(500):
+        world.send("s.a", b"x")
+    world.settle()
+    assert len(commits) == 1
+    assert [ack["seq"] for ack in world.answers()] == list(range(1, 501))
+
+
+def test_a_failed_commit_stops_streams_and_nothing_else(world: World) -> None:
+    world.create()
+
+    def fail() -> None:
+        raise OSError(5, "Input/output error")
+
+    failpoints.arm("commit.before", fail)
+    world.send("s.a", b"x")
+    world.settle()
+    assert world.answers() == []  # no ack, ever
+    assert "Input/output error" in world.failure
+    failpoints.disarm()
+    assert world.ask("s.a", b"x")["error"]["code"] == 503
+    assert world.ask("$JS.API.STREAM.INFO.S")["error"]["code"] == 503
+    assert world.client.ask(b"SUB c 9\r\nPUB c 1\r\nx\r\n") == b"MSG c 9 1\r\nx\r\n"
+
+
+def test_what_was_acked_is_there_after_a_crash(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.create()
+    world.ask("s.a", b"kept")
+    world.ask("s.b", b"kept", "Nats-Msg-Id: one")
+    world.send("s.c", b"never acked")
+    # No close: the process is gone. LMDB allows one open store per process, so let go of it only.
+    world.store._abandon()
+    world.bench.close()
+    again = World(tmp_path)
+    assert again.state()["last_seq"] == 2
+    assert again.ask("s.b", b"again", "Nats-Msg-Id: one") == {
+        "stream": "S",
+        "seq": 2,
+        "duplicate": True,
+    }
+    again.close()
+
+
+def test_messages_age(world: World) -> None:
+    world.create(max_age=10 * SECOND)
+    world.ask("s.a", b"x")
+    world.pass_time(6)
+    world.ask("s.a", b"y")
+    assert world.state()["messages"] == 2
+    world.pass_time(4.5)
+    assert world.state()["messages"] == 1
+    world.pass_time(10)
+    state = world.state()
+    assert (state["messages"], state["first_seq"], state["last_seq"]) == (0, 3, 2)
+    world.pass_time(3600)
+    assert world.bench.broker.timers.next_due() is None  # an empty stream has no timer
+
+
+def test_message_ids_are_forgotten_after_the_window(world: World) -> None:
+    world.create(duplicate_window=2 * SECOND)
+    assert world.ask("s.a", b"x", "Nats-Msg-Id: one")["seq"] == 1
+    assert world.ask("s.a", b"x", "Nats-Msg-Id: one")["duplicate"]
+    world.pass_time(2.5)
+    assert len(world.js.streams["S"].dedupe) == 0
+    assert world.ask("s.a", b"x", "Nats-Msg-Id: one")["seq"] == 2
+
+
+def test_idle_streams_cost_nothing(world: World) -> None:
+    for i in range(50):
+        body = json.dumps({"name": f"N{i}", "max_age": 60 * SECOND}).encode()
+        world.ask(f"$JS.API.STREAM.CREATE.N{i}", body)
+    assert world.bench.broker.timers.next_due() is None

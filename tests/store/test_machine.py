@@ -1,0 +1,240 @@
+"""Both backends against the model: random histories, with crashes and restarts for the one on disk."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from jetstream_py import limits
+from jetstream_py.store import StreamStore, verify
+
+from .model import Model
+from .support import NOW, TINY, Desk
+
+SUBJECTS = st.sampled_from([b"a", b"b", b"a.b", b"a.c", b"a.b.c", b"x.1", b"x.2", b"x.3", b"x.4.5"])
+PATTERNS = st.sampled_from(
+    [b"", b">", b"a", b"a.*", b"a.>", b"x.*", b"*", b"*.b", b"nothing", b"x.3"]
+)
+HEADERS = st.sampled_from([b"", b"", b"NATS/1.0\r\nNats-Msg-Id: 1\r\n\r\n"])
+DATA = st.one_of(st.binary(max_size=40), st.sampled_from([b"x" * 300, b"y" * 700, b"z" * 2_500]))
+PICK = st.integers(0, 1 << 30)
+
+
+class StreamMachine(RuleBasedStateMachine):
+    """Rules that hold for any stream."""
+
+    stream: StreamStore
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = Model()
+        self.ts = NOW
+
+    def seq(self, pick: int) -> int:
+        """A sequence, mostly one that exists or did."""
+        return pick % (self.model.last_seq + 3)
+
+    @rule(subject=SUBJECTS, headers=HEADERS, data=DATA, gap=st.sampled_from([0] * 9 + [1, 5]))
+    def append(self, subject: bytes, headers: bytes, data: bytes, gap: int) -> None:
+        self.ts += 1_000_000
+        seq = self.model.append(subject, headers, data, self.ts, gap)
+        assert self.stream.append(subject, headers, data, self.ts, seq if gap else 0) == seq
+
+    @rule(subjects=st.lists(SUBJECTS, min_size=3, max_size=40), data=DATA)
+    def append_many(self, subjects: list[bytes], data: bytes) -> None:
+        for subject in subjects:
+            self.append(subject, b"", data, 0)
+
+    @rule(pick=PICK, erase=st.booleans())
+    def remove(self, pick: int, erase: bool) -> None:
+        seq = self.seq(pick)
+        assert self.stream.remove(seq, erase) == self.model.all.pop(seq, None)
+
+    @rule(picks=st.lists(PICK, min_size=5, max_size=30))
+    def remove_many(self, picks: list[int]) -> None:
+        for pick in picks:
+            seq = self.seq(pick)
+            assert self.stream.discard(seq) == (self.model.all.pop(seq, None) is not None)
+
+    @rule(subject=SUBJECTS)
+    def displace(self, subject: bytes) -> None:
+        """What a limit of one message per subject does."""
+        self.append(subject, b"", b"new", 0)
+        while self.stream.count(subject) > 1:
+            oldest = self.stream.oldest(subject)
+            assert oldest == self.model.of(subject)[0].seq
+            assert self.stream.remove(oldest) == self.model.all.pop(oldest)
+
+    @rule(count=st.integers(1, 3))
+    def skip(self, count: int) -> None:
+        self.model.last_seq += count
+        self.model.begun = True
+        assert self.stream.skip(count) == self.model.last_seq
+
+    @rule(pick=PICK)
+    def trim(self, pick: int) -> None:
+        before = self.seq(pick)
+        assert self.stream.trim(before) == self.model.purge(b"", before or -1, 0)
+
+    @rule(pattern=PATTERNS, pick=PICK, limited=st.booleans(), keep=st.sampled_from([0, 0, 1, 4]))
+    def purge(self, pattern: bytes, pick: int, limited: bool, keep: int) -> None:
+        before = self.seq(pick) if limited else 0
+        expected = self.model.purge(pattern, before, keep)
+        assert self.stream.purge(pattern, before, keep) == expected
+
+    @rule(pick=PICK, pattern=PATTERNS)
+    def look(self, pick: int, pattern: bytes) -> None:
+        model, stream, seq = self.model, self.stream, self.seq(pick)
+        matching = model.of(pattern)
+        assert stream.get(seq) == model.all.get(seq)
+        assert stream.next(seq, pattern) == next((m for m in matching if m.seq >= seq), None)
+        assert stream.last(pattern) == max((m.seq for m in matching), default=0)
+        if seq:
+            assert stream.last(pattern, seq) == max(
+                (m.seq for m in matching if m.seq <= seq), default=0
+            )
+        assert stream.count(pattern) == len(matching)
+        assert stream.count(pattern, seq) == sum(m.seq >= seq for m in matching)
+        assert stream.subjects(pattern) == Counter(m.subject for m in matching)
+
+    @rule(pick=PICK)
+    def look_at_times(self, pick: int) -> None:
+        every = self.model.of(b"")
+        ts = NOW + 1_000_000 * (pick % (len(every) + 3))
+        after = [m for m in every if m.ts >= ts]
+        assert self.stream.seq_at(ts) == (after[0].seq if after else self.model.last_seq + 1)
+        found = [(m.seq, m.headers) for m in self.stream.tail_headers(ts)]
+        assert found == [(m.seq, m.headers) for m in after if m.headers]
+
+    @rule(pattern=PATTERNS)
+    def walk(self, pattern: bytes) -> None:
+        found, seq = [], 0
+        while (message := self.stream.next(seq, pattern)) is not None:
+            found.append(message)
+            seq = message.seq + 1
+        assert found == self.model.of(pattern)
+
+    @rule(subject=SUBJECTS)
+    def ask_oldest(self, subject: bytes) -> None:
+        assert self.stream.oldest(subject) == next((m.seq for m in self.model.of(subject)), 0)
+
+    @invariant()
+    def counters(self) -> None:
+        model, stream = self.model, self.stream
+        every = model.all.values()
+        assert (stream.messages, stream.first_seq, stream.last_seq) == (
+            len(every),
+            model.first_seq,
+            model.last_seq,
+        )
+        assert stream.bytes == sum(stream.size(m.subject, m.headers, m.data) for m in every)
+        assert stream.num_subjects == len({m.subject for m in every})
+        assert stream.last_ts == model.last_ts
+        assert stream.first_ts == (model.all[model.first_seq].ts if every else 0)
+        gone = (
+            [n for n in range(model.first_seq, model.last_seq + 1) if n not in model.all]
+            if every
+            else []
+        )
+        assert stream.deleted() == gone
+        assert stream.num_deleted() == len(gone)
+
+
+class MemoryMachine(StreamMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk(None)
+        self.stream = self.desk.store.create(b"config", memory=True)
+
+    @invariant()
+    def never_dirty(self) -> None:
+        assert not self.desk.store.dirty
+
+
+class FileMachine(StreamMachine):
+    """Small limits: merges, compaction and checkpoints happen all the time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = Path(tempfile.mkdtemp(prefix="store-"))
+        self.saved = {name: getattr(limits, name) for name in TINY}
+        for name, value in TINY.items():
+            setattr(limits, name, value)
+        self.desk = Desk(self.path / "js", inline=400)
+        self.stream = self.desk.store.create(b"config", memory=False)
+        self.durable = Model()
+        self.coming: Model | None = None
+        self.desk.commit()
+
+    @property
+    def running(self) -> bool:
+        return self.coming is not None
+
+    @precondition(lambda self: not self.running)
+    @rule()
+    def start(self) -> None:
+        self.coming = self.model.copy()
+        self.desk.start()
+
+    @precondition(lambda self: self.running)
+    @rule()
+    def finish(self) -> None:
+        self.desk.finish()
+        assert self.desk.answers[-1] == ""
+        assert self.coming is not None
+        self.durable, self.coming = self.coming, None
+
+    @precondition(lambda self: not self.running)
+    @rule()
+    def commit(self) -> None:
+        self.start()
+        self.finish()
+
+    @precondition(lambda self: not self.running)
+    @rule()
+    def crash(self) -> None:
+        self.desk.crash()
+        self.model = self.durable.copy()
+        self.stream = self.desk.stream(1)
+
+    @precondition(lambda self: not self.running)
+    @rule()
+    def crash_and_check(self) -> None:
+        self.desk.store._abandon()
+        complaints = verify(str(self.path / "js"))
+        assert complaints == [], complaints
+        self.desk.open()
+        self.model = self.durable.copy()
+        self.stream = self.desk.stream(1)
+
+    @rule()
+    def restart(self) -> None:
+        self.desk.reopen()
+        self.durable, self.coming = self.model.copy(), None
+        self.stream = self.desk.stream(1)
+
+    def teardown(self) -> None:
+        self.desk.stop()
+        complaints = verify(str(self.path / "js"))
+        for name, value in self.saved.items():
+            setattr(limits, name, value)
+        shutil.rmtree(self.path)
+        assert complaints == [], complaints
+
+
+QUICK = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+MemoryMachine.TestCase.settings = QUICK
+FileMachine.TestCase.settings = QUICK
+TestMemory: type = MemoryMachine.TestCase
+TestFile: type = FileMachine.TestCase
