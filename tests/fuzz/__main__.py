@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 import argparse
-import random
+import subprocess
+import sys
 import time
 
 from tests.fuzz import protocol
@@ -35,24 +36,8 @@ def main() -> None:
             f"{first + SLICE - args.first:>10} cases, {time.monotonic() - began:.0f} s", flush=True
         )
     if args.atheris:
-        guided(args.atheris)
-
-
-def guided(seconds: int) -> None:
-    """Let coverage choose the bytes: the first ones pick the cuts, the rest is the conversation."""
-    import sys
-
-    import atheris
-
-    with atheris.instrument_imports(include=["jetstream_py"]):
-        fuzz = protocol.Fuzz()
-
-    def one(data: bytes) -> None:
-        rng = random.Random(data[:2])
-        fuzz.bytes_case(data[2:], protocol.cuts_of(rng, data[2:]))
-
-    atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", "-max_len=4096"], one)
-    atheris.Fuzz()
+        command = [sys.executable, "-m", "tests.fuzz.guided", str(args.atheris)]
+        sys.exit(subprocess.run(command, check=False).returncode)
 
 
 if __name__ == "__main__":
