@@ -68,6 +68,12 @@ class Outbox:
         else:
             publisher.publish(subject, data, reply, headers)
 
+    def hold(self, publisher: Publisher, subject: bytes, data: bytes) -> None:
+        """`send` for an answer to what was staged a moment ago: it waits for the next commit."""
+        self._held.append((publisher, (subject, data, b"", b"")))
+        if not self._scheduled:
+            self.commit_soon()
+
     def commit_soon(self) -> None:
         """Something was staged: commit at the end of this tick, or after the commit under way."""
         if not self._scheduled:
