@@ -37,8 +37,6 @@ class Request(NamedTuple):
 
     service: ApiService
     name: str  # the stream in the subject, "" if there is none
-    rest: bytes  # what follows it
-    headers: bytes
     body: bytes
 
     @property
@@ -101,13 +99,13 @@ class ApiService:
         found = find(subject[len(API) :])
         if found is None:
             return
-        key, verb, name, rest = found
+        key, verb, name = found
         failed = 0
         try:
             if self.js.store.failed:
                 raise error(10008)
             level.check(headers)
-            answer = verb.run(Request(self, name, rest, headers, body))
+            answer = verb.run(Request(self, name, body))
         except ApiError as refusal:
             failed = 1
             answer = r.failure(verb.kind, refusal)
@@ -123,8 +121,8 @@ class ApiService:
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)
 
 
-def find(path: bytes) -> tuple[bytes, Verb, str, bytes] | None:
-    """The verb of a path, the stream's name, and what follows it."""
+def find(path: bytes) -> tuple[bytes, Verb, str] | None:
+    """The row of a path, and the stream that it names."""
     tokens = path.split(b".")
     for n in (3, 2, 1):
         key = b".".join(tokens[:n])
@@ -134,5 +132,5 @@ def find(path: bytes) -> tuple[bytes, Verb, str, bytes] | None:
         rest = tokens[n:]
         if len(rest) != (1 if verb.named else 0):
             return None
-        return key, verb, rest[0].decode("utf-8", "replace") if rest else "", b""
+        return key, verb, rest[0].decode("utf-8", "replace") if rest else ""
     return None

@@ -6,8 +6,6 @@ new one arrives and by a timer that runs only while there are ids.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 
 class Dedupe:
     """id -> (sequence, time), oldest first."""
@@ -47,9 +45,3 @@ class Dedupe:
         for _, ts in self._ids.values():
             return ts + self.window_ns
         return 0
-
-    def clear(self) -> None:
-        self._ids.clear()
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._ids)

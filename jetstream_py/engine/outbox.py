@@ -60,7 +60,7 @@ class Outbox:
         store = self._store
         if store.failed:
             publisher.publish(subject, data, reply, headers)  # there are only refusals left to send
-        elif store.dirty:
+        elif store.dirty or self._held:  # nor may an answer overtake one that waits
             self._held.append((publisher, (subject, data, reply, headers)))
             self.commit_soon()
         elif store.busy:

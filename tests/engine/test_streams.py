@@ -117,6 +117,16 @@ def test_an_answer_waits_for_what_it_speaks_of(world: World) -> None:
     assert info["state"]["messages"] == 1
 
 
+def test_answers_keep_the_order_of_their_requests(world: World) -> None:
+    """A memory stream waits for no disk, and still nothing overtakes its acks."""
+    world.create(storage="memory")
+    world.send("s.a", b"x")
+    world.send("$JS.API.STREAM.INFO.S")
+    world.settle()
+    ack, info = world.answers()
+    assert (ack["seq"], info["state"]["messages"]) == (1, 1)
+
+
 def test_publishes_of_one_tick_are_one_group(world: World) -> None:
     world.create()
     commits: list[int] = []
