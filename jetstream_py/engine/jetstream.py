@@ -15,7 +15,7 @@ import msgspec
 from jetstream_py.api.errors import error
 from jetstream_py.api.types import StreamConfig
 from jetstream_py.engine.outbox import Outbox, Publisher
-from jetstream_py.engine.stream import Shared, Stream
+from jetstream_py.engine.stream import Item, Shared, Stream
 from jetstream_py.subject import overlap
 
 if TYPE_CHECKING:
@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 
 # subject, reply, headers, payload, the client that published (None: the server itself)
 Handler = Callable[[bytes, bytes, bytes, bytes, Any], None]
+Sink = Callable[[list[Item]], None]
 
 
 class Bus(Publisher, Protocol):
     """Core NATS as the engine sees it."""
 
     def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
+
+    def collect(self, subject: bytes, handler: Sink) -> Any:
+        """Like `subscribe`, but messages that arrive together come together."""
+        ...
 
     def unsubscribe(self, sub: Any) -> None: ...
 
@@ -162,7 +167,7 @@ class JetStream:
 
     def _listen(self, stream: Stream) -> None:
         self._subs[stream.config.name] = [
-            self.bus.subscribe(subject, stream.publish) for subject in stream.subjects
+            self.bus.collect(subject, stream.publish) for subject in stream.subjects
         ]
 
     def _mute(self, name: str) -> None:

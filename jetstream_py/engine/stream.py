@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from jetstream_py.store import Store, StreamStore
     from jetstream_py.timers import Timers
 
+Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, headers, payload
+
 MAX_HEADERS = 65_535
 AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messages
 
@@ -97,10 +99,12 @@ class Stream:
 
     # -- publish ----------------------------------------------------------------------------------
 
-    def publish(
-        self, subject: bytes, reply: bytes, headers: bytes, data: bytes, client: object
-    ) -> None:
-        """A message on one of our subjects, from anybody."""
+    def publish(self, items: list[Item]) -> None:
+        """Messages on our subjects, from anybody."""
+        for subject, reply, headers, data in items:
+            self._publish(subject, reply, headers, data)
+
+    def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         shared = self.shared
         if self._unlimited and not headers and shared.store.room() and not shared.store.failed:
             # Nothing to look at and nothing to enforce: most messages of most streams.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jetstream_py.server import ingest
+from jetstream_py.server.collect import Collector, Sink
 from jetstream_py.server.router import Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
@@ -29,6 +30,7 @@ class Internal:
         session.fast = session.headers = session.connected = True
         session.plain_delivery = False  # a handler is not a socket: no ready-made way ends here
         session.trace = False
+        self._collectors: dict[Sink, Collector] = {}
 
     def subscribe(self, subject: bytes, handler: Handler) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
@@ -36,8 +38,25 @@ class Internal:
         self._account.router.subscribe(sub)
         return sub
 
+    def collect(self, subject: bytes, handler: Sink) -> Sub:
+        """Like `subscribe`, but the handler gets everything that one read of a socket brought as one
+        list (see `collect`). Subjects of the same handler come in one list, too, in order."""
+        sub = Sub(self._session, subject, b"", b"")
+        collector = self._collectors.get(handler)
+        if collector is None:
+            collector = self._collectors[handler] = Collector(handler)
+        collector.users += 1
+        sub.collector = collector
+        self._account.router.subscribe(sub)
+        return sub
+
     def unsubscribe(self, sub: Sub) -> None:
         self._account.router.unsubscribe(sub)
+        collector = sub.collector
+        if collector is not None:
+            collector.users -= 1
+            if not collector.users:
+                del self._collectors[collector.handler]
 
     def publish(
         self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
@@ -52,6 +71,7 @@ class Internal:
             pub = Pub(subject, reply, -1, size, b"%d" % size)
         pub.route = self._account.router.inbox_route(subject)
         ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
+        self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
 

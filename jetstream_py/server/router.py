@@ -37,7 +37,7 @@ WILD = (b"*", b">")
 class Route:
     """The receivers of a subject (or of all subjects below a prefix)."""
 
-    __slots__ = ("groups", "guarded", "headers", "key", "lines", "plain", "simple")
+    __slots__ = ("collector", "groups", "guarded", "headers", "key", "lines", "plain", "simple")
 
     def __init__(
         self, key: bytes, plain: tuple[Sub, ...], groups: tuple[tuple[Sub, ...], ...]
@@ -54,6 +54,8 @@ class Route:
                 self.simple = False
             if not session.headers:
                 self.headers = False
+        # The one receiver there is takes messages by the list: the ready-made way to streams.
+        self.collector = plain[0].collector if len(plain) == 1 and not groups else None
         self.lines: list[tuple[Lines, bytes]] = []
 
 
@@ -188,6 +190,14 @@ class Router:
     def inbox_route(self, subject: bytes) -> Route:
         """The same for a subject that is used once: its prefix is the likelier place."""
         return self._prefixes.get(subject[: subject.rfind(b".")]) or self.route(subject)
+
+    def ack_route(self, subject: bytes) -> Route:
+        """The same for a consumer's ack, `$JS.ACK.<stream>.<consumer>.` and five numbers: a subject that
+        is used once, under a tail of four tokens."""
+        route = self._tails.get(subject.rsplit(b".", 5)[0])
+        if route is None or b".." in subject or subject[-1:] == b".":
+            return self.route(subject)
+        return route
 
     def _tail(self, subject: bytes, cut: int) -> Route | None:
         """Shortest first: the wider a tail is, the more subjects it serves."""
