@@ -8,37 +8,21 @@ is stored once and its PubAck is unambiguous.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from jetstream_py.api.errors import error
 from jetstream_py.api.types import StreamConfig
-from jetstream_py.engine.outbox import Outbox, Publisher
-from jetstream_py.engine.stream import Item, Shared, Stream
+from jetstream_py.engine.outbox import Outbox
+from jetstream_py.engine.shared import Bus, Shared
+from jetstream_py.engine.stream import Stream
 from jetstream_py.subject import overlap
 
 if TYPE_CHECKING:
     from jetstream_py.clock import Clock
     from jetstream_py.store import Store
     from jetstream_py.timers import Timers
-
-
-# subject, reply, headers, payload, the client that published (None: the server itself)
-Handler = Callable[[bytes, bytes, bytes, bytes, Any], None]
-Sink = Callable[[list[Item]], None]
-
-
-class Bus(Publisher, Protocol):
-    """Core NATS as the engine sees it."""
-
-    def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
-
-    def collect(self, subject: bytes, handler: Sink) -> Any:
-        """Like `subscribe`, but messages that arrive together come together."""
-        ...
-
-    def unsubscribe(self, sub: Any) -> None: ...
 
 
 class Stored(msgspec.Struct):
@@ -70,7 +54,7 @@ class JetStream:
         self.clock = clock
         self.bus = bus
         self.outbox = Outbox(store, soon, failed)
-        self.shared = Shared(clock, timers, store, self.outbox, bus)
+        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
 
@@ -135,7 +119,10 @@ class JetStream:
         self._check_reservation(config, max(0, stream.config.max_bytes))
         self.store.save(stream.store.sid, msgspec.json.encode(Stored(stream.created_ns, config)))
         changed = config.subjects != stream.config.subjects
+        retention = stream.config.retention
         stream.configure(config)
+        if retention != config.retention:
+            stream.consumers.release_handled()
         if changed:
             self._mute(config.name)
             self._listen(stream)
@@ -145,7 +132,7 @@ class JetStream:
     def delete(self, name: str) -> None:
         stream = self.stream(name)
         self._mute(name)
-        stream.close()
+        stream.close(deleted=True)
         del self.streams[name]
         self.store.delete(stream.store.sid)
         self.outbox.commit_soon()

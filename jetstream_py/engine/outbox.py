@@ -45,6 +45,7 @@ class Outbox:
         self._store = store
         self._soon = soon
         self._failed = failed
+        self.committed: Callable[[], None] = _nothing  # called when answers have left
         self._held: list[tuple[Publisher, Envelope]] = []  # for the next commit
         self._flying: list[tuple[Publisher, Envelope]] = []  # for the one under way
         self._scheduled = False
@@ -106,3 +107,8 @@ class Outbox:
         released, self._flying = self._flying, []
         for publisher, (subject, data, reply, headers) in released:
             publisher.publish(subject, data, reply, headers)
+        self.committed()
+
+
+def _nothing() -> None:
+    return None

@@ -15,36 +15,18 @@ from typing import TYPE_CHECKING
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
-    from jetstream_py.clock import Clock
-    from jetstream_py.engine.outbox import Outbox, Publisher
-    from jetstream_py.store import Store, StreamStore
-    from jetstream_py.timers import Timers
-
-Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, headers, payload
+    from jetstream_py.engine.shared import Item, Shared
+    from jetstream_py.store import StreamStore
 
 MAX_HEADERS = 65_535
 AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messages
-
-
-class Shared:
-    """What all streams of an account share."""
-
-    __slots__ = ("clock", "outbox", "publisher", "store", "timers")
-
-    def __init__(
-        self, clock: Clock, timers: Timers, store: Store, outbox: Outbox, publisher: Publisher
-    ) -> None:
-        self.clock = clock
-        self.timers = timers
-        self.store = store
-        self.outbox = outbox
-        self.publisher = publisher
 
 
 class Stream:
@@ -57,6 +39,7 @@ class Stream:
         self.store = store
         self.created_ns = created_ns
         self.dedupe = Dedupe(0)
+        self.consumers = Consumers(self)
         self.closed = False
         self._last_id = b""  # of the newest message; outlives it
         self._age: Timer | None = None
@@ -89,10 +72,12 @@ class Stream:
                 if msg_id:
                     self.dedupe.add(msg_id, message.seq, message.ts)
             self._arm_ids()
+        self.consumers.recover()
         self._enforce_all()
 
-    def close(self) -> None:
+    def close(self, deleted: bool = False) -> None:
         self.closed = True
+        self.consumers.close(deleted)
         for timer in (self._age, self._ids):
             if timer is not None:
                 timer.cancel()
@@ -103,6 +88,7 @@ class Stream:
         """Messages on our subjects, from anybody."""
         for subject, reply, headers, data in items:
             self._publish(subject, reply, headers, data)
+        self.consumers.announce()
 
     def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         shared = self.shared
@@ -111,7 +97,7 @@ class Stream:
             seq = self.store.append(subject, b"", data, shared.clock.now_ns())
             self._last_id = b""
             if reply:
-                shared.outbox.hold(shared.publisher, reply, self._ack_start + b"%d}" % seq)
+                shared.outbox.hold(shared.bus, reply, self._ack_start + b"%d}" % seq)
             else:
                 shared.outbox.commit_soon()
             return
@@ -128,7 +114,7 @@ class Stream:
             self._answer(reply, ack)
 
     def _answer(self, reply: bytes, data: bytes) -> None:
-        self.shared.outbox.send(self.shared.publisher, reply, data)
+        self.shared.outbox.send(self.shared.bus, reply, data)
 
     def _store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
         """Check and append. Returns the PubAck."""
@@ -149,7 +135,7 @@ class Stream:
                     return self._ack_start + b'%d,"duplicate": true}' % seen
                 self._check_last_id(headers)
                 rollup = rollup_of(config, headers)
-        if config.retention == "interest":
+        if config.retention == "interest" and not self.consumers.interested(subject):
             return self._ack_start + b"%d}" % self._skip(msg_id)
         if not self.shared.store.room():
             raise error(10023)
@@ -260,6 +246,7 @@ class Stream:
         horizon = self.shared.clock.now_ns() - self.config.max_age
         if self.store.messages and self.store.first_ts <= horizon:
             self.store.trim(self.store.seq_at(horizon + 1))
+            self.consumers.announce()
             self.shared.outbox.commit_soon()
         self._arm_age()
 
@@ -290,6 +277,7 @@ class Stream:
         elif store.last_seq == 0 and store.first_seq == 0:
             store.start_at(1)
         self.shared.outbox.commit_soon()
+        self.consumers.purged(pattern)
         return count
 
     def delete(self, seq: int, erase: bool) -> None:
@@ -297,6 +285,7 @@ class Stream:
         if self.store.remove(seq, erase) is None:
             raise self._not_there(seq)
         self.shared.outbox.commit_soon()
+        self.consumers.announce()
 
     def _not_there(self, seq: int) -> ApiError:
         """A file store and a memory store of the real server put it differently."""

@@ -265,14 +265,14 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
 # -- delivering a message that has no ready-made way -------------------------------------------------
 
 
-def publish(session: Session, pub: Pub, body: bytes) -> None:
-    """Deliver one message that has no ready-made heads."""
+def publish(session: Session, pub: Pub, body: bytes) -> bool:
+    """Deliver one message that has no ready-made heads. Did anybody get it?"""
     route = pub.route
     if (pub.guarded or route.guarded or not session.fast) and not _admit(session, pub, body):
-        return
+        return False
     if route.collector is not None:
         _gather(session, route.plain[0], route.collector, pub, body)
-        return
+        return True
     if route.simple and (pub.hdr < 0 or route.headers):
         broker = session.broker
         receivers = route.plain
@@ -286,11 +286,12 @@ def publish(session: Session, pub: Pub, body: bytes) -> None:
             out.append(pub.lead + sub.sid + pub.tail)
             out.append(body)
         if receivers:
-            return
+            return True
     elif _deliver_each(session, pub, body):
-        return
+        return True
     if pub.reply and session.connect.no_responders:
         _no_responders(session, pub)
+    return False
 
 
 def _gather(session: Session, sub: Sub, collector: Collector, pub: Pub, body: bytes) -> None:

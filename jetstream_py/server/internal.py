@@ -6,10 +6,11 @@ a socket; what it publishes takes the same way as a client's. So core NATS knows
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jetstream_py.server import ingest
-from jetstream_py.server.collect import Collector, Sink
+from jetstream_py.server.collect import Collector, Item, Sink
 from jetstream_py.server.router import Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
@@ -64,11 +65,7 @@ class Internal:
         """Deliver to whoever listens; written at the end of the tick."""
         if not headers and not reply and self._answer(subject, data):
             return
-        size = len(headers) + len(data)
-        if headers:
-            pub = Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
-        else:
-            pub = Pub(subject, reply, -1, size, b"%d" % size)
+        pub = _pub(subject, reply, headers, data)
         pub.route = self._account.router.inbox_route(subject)
         ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
         self._broker.collectors.drain()
@@ -92,6 +89,72 @@ class Internal:
             out.append(data + b"\r")
         return True
 
+    def deliver(self, inbox: bytes, items: list[Item]) -> int:
+        """Messages that keep their subjects, for the listeners of `inbox`. How many had one."""
+        route = self._account.router.inbox_route(inbox)
+        if route.simple and route.headers and len(route.plain) == 1 and not route.groups:
+            self._deliver_run(route.plain[0], items)
+            return len(items)
+        heard = 0
+        for subject, reply, headers, data in items:
+            pub = _pub(subject, reply, headers, data)
+            pub.route = self._account.router.inbox_route(inbox)
+            if not ingest.publish(self._session, pub, b"%b%b\r" % (headers, data)):
+                break
+            heard += 1
+        if self._broker.dirty:
+            self._broker.flush_soon()
+        return heard
+
+    def _deliver_run(self, sub: Sub, items: list[Item]) -> None:
+        sub.msgs += len(items)
+        out, sid = sub.out, sub.sid
+        if not out:
+            self._broker.dirty.append(sub.session)
+            self._broker.flush_soon()
+        add = out.append
+        for subject, reply, headers, data in items:
+            if headers:
+                size = len(headers)
+                add(b"HMSG %b %b %b %d %d\r" % (subject, sid, reply, size, size + len(data)))
+                add(headers + data + b"\r")
+            else:
+                add(b"MSG %b %b %b %d\r" % (subject, sid, reply, len(data)))
+                add(data + b"\r")
+
+    def backlog(self, inbox: bytes) -> int:
+        """Bytes that the slowest listener has not taken yet."""
+        route = self._account.router.inbox_route(inbox)
+        return max([sub.session.pending_bytes() for sub in route.plain], default=0)
+
+    def bound(self, subject: bytes, queue: bytes) -> bool:
+        """Does anybody listen to exactly this subject, in this queue group (or in none)?"""
+        route = self._account.router.route(subject)
+        if not queue:
+            return any(sub.subject == subject for sub in route.plain)
+        return any(
+            sub.subject == subject and sub.queue == queue
+            for members in route.groups
+            for sub in members
+        )
+
+    def watch(self, subject: bytes, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever a subscription to exactly this subject comes or goes."""
+        self._account.router.watchers.setdefault(subject, []).append(changed)
+
+    def unwatch(self, subject: bytes, changed: Callable[[], None]) -> None:
+        watchers = self._account.router.watchers
+        watchers[subject].remove(changed)
+        if not watchers[subject]:
+            del watchers[subject]
+
     def has_interest(self, subject: bytes) -> bool:
         route = self._account.router.route(subject)
         return bool(route.plain or route.groups)
+
+
+def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes) -> Pub:
+    size = len(headers) + len(data)
+    if headers:
+        return Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
+    return Pub(subject, reply, -1, size, b"%d" % size)

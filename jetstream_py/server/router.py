@@ -22,6 +22,7 @@ time, not memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
 from jetstream_py import limits
@@ -111,16 +112,22 @@ class Router:
         self._tails: dict[bytes, Route] = {}
         self._index: dict[bytes, dict[bytes, list[Route]]] = {}
         self._count = 0  # routes in the index
+        self.watchers: dict[bytes, list[Callable[[], None]]] = {}
 
     # -- changes ----------------------------------------------------------------------------------
 
     def subscribe(self, sub: Sub) -> None:
         self.sublist.insert(sub)
-        self.invalidate(sub.subject)
+        self._changed(sub.subject)
 
     def unsubscribe(self, sub: Sub) -> None:
         self.sublist.remove(sub)
-        self.invalidate(sub.subject)
+        self._changed(sub.subject)
+
+    def _changed(self, pattern: bytes) -> None:
+        self.invalidate(pattern)
+        for tell in list(self.watchers.get(pattern, ())):
+            tell()
 
     def invalidate(self, pattern: bytes) -> None:
         """Forget every route that a subscription to `pattern` can change."""

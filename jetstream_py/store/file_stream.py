@@ -15,8 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 
-from jetstream_py.subject import is_literal
-
 from . import compact
 from .block import Damaged, View, message_size
 from .checkpoint import Checkpointer
@@ -27,12 +25,13 @@ from .oldest import OldestQueues
 from .reader import Reader
 from .scan import Scan
 from .search import Search
-from .subjects import SubjectTable
+from .subjects import Filter, SubjectTable, is_name
 from .summary import Block
 from .tail import Tail
 from .types import Message
 
 _subject = itemgetter(2)
+_NOTHING = Filter(b"")
 
 
 class FileStream:
@@ -41,6 +40,8 @@ class FileStream:
     def __init__(self, sid: int, home: Home, ready: bool = True) -> None:
         self.sid = sid
         self.first_seq = self.last_seq = self.messages = self.bytes = self.last_ts = 0
+        self.durable_seq = self._flying_seq = 0
+        self.removed: list[int] | None = None
         self.home = home
         self.table = SubjectTable()
         self.directory = Directory(self.view)
@@ -213,6 +214,8 @@ class FileStream:
         self.table.drop(subject)
         if self._oldest.active:
             self._oldest.removed(subject, seq)
+        if self.removed is not None:
+            self.removed.append(seq)
         self.messages -= 1
         self.bytes -= size
         self.checkpointer.changes += 1
@@ -392,16 +395,11 @@ class FileStream:
             if found is not None and found[0].page is not None:
                 return found[0].page[found[1]]
         else:
-            if pattern not in self.table.last and is_literal(pattern):
+            if pattern not in self.table.last and is_name(pattern):
                 return None
-            wanted = self.table.filter(pattern)
-            if wanted.everything:
-                wanted = None
-            elif wanted.hashes is not None:
-                # Few subjects: if none has a message that late there is nothing to look for.
-                newest = self.table.last
-                if all(newest.get(name, 0) < seq for name in wanted.names):
-                    return None
+            wanted = self._wanted(pattern, seq)
+            if wanted is _NOTHING:
+                return None
         blocks, k = self.directory.blocks, self.directory.at(seq)
         while k < len(blocks):
             block = blocks[k]
@@ -415,10 +413,34 @@ class FileStream:
             k += 1
         return self.tail.first(seq, wanted)
 
+    def _wanted(self, pattern: bytes, seq: int) -> Filter | None:
+        """What to look for from `seq` on: None for everything, `_NOTHING` if that is all there is."""
+        wanted = self.table.filter(pattern)
+        if wanted.everything:
+            return None
+        if wanted.hashes is not None:
+            # Few subjects: if none has a message that late there is nothing to look for.
+            newest = self.table.last
+            if all(newest.get(name, 0) < seq for name in wanted.names):
+                return _NOTHING
+        return wanted
+
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+        if seq < self.first_seq:
+            seq = self.first_seq
+        wanted = None
+        if pattern not in (b"", b">"):
+            if pattern not in self.table.last and is_name(pattern):
+                return []
+            wanted = self._wanted(pattern, seq)
+            if wanted is _NOTHING:
+                return []
+        return self._scan.run(seq, most, wanted, up_to)
+
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):
             return self._scan.last(min(up_to or self.last_seq, self.last_seq), None)
-        if is_literal(pattern):
+        if is_name(pattern):
             return self._last_of(pattern, up_to)
         if up_to:
             return self._scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
@@ -484,6 +506,7 @@ class FileStream:
         self.lsn += 1
         work.messages = self.tail.take()
         work.lsn, work.log, work.floor = self.lsn, self._log_due, self.floor
+        self._flying_seq = self.last_seq
         work.last_seq, work.last_ts = self.last_seq, self.last_ts
         work.dead, work.deltas = self._dead, self._deltas
         work.ck_seq = self.checkpointer.ck_seq
@@ -508,6 +531,7 @@ class FileStream:
         """The group is on disk: its blocks take the place of the tail and of those they replace."""
         views, pages = self.home.views, self.home.pages
         made = outcome.fresh.copy()
+        self.durable_seq = self._flying_seq
         for block in outcome.fresh:
             self.directory.add(block)
             self.plan.added(block)

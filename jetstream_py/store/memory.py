@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from .subjects import SubjectTable
-from .types import Message
+from .types import Message, read_some
 
 OVERHEAD = 16  # of a message in the stream's `bytes`
 
@@ -56,6 +56,7 @@ class Seqs:
         if not up_to:
             while items and items[-1] not in alive:
                 items.pop()
+            self._head = min(self._head, len(items))
             return items[-1] if len(items) > self._head else 0
         at = bisect_left(items, up_to + 1, self._head) - 1
         while at >= self._head and items[at] not in alive:
@@ -101,6 +102,7 @@ class MemoryStream:
     def __init__(self, sid: int) -> None:
         self.sid = sid
         self.first_seq = self.last_seq = self.messages = self.bytes = self.last_ts = 0
+        self.removed: list[int] | None = None
         self._all: dict[int, Message] = {}
         self._order = Seqs(self._all)
         self._table = SubjectTable()
@@ -109,6 +111,10 @@ class MemoryStream:
     @property
     def first_ts(self) -> int:
         return self._all[self.first_seq].ts if self.messages else 0
+
+    @property
+    def durable_seq(self) -> int:
+        return self.last_seq  # as durable as it gets
 
     @property
     def num_subjects(self) -> int:
@@ -156,6 +162,8 @@ class MemoryStream:
         if not self._by[subject].live:
             del self._by[subject]
         self._table.drop(subject)
+        if self.removed is not None:
+            self.removed.append(message.seq)
         self.messages -= 1
         self.bytes -= OVERHEAD + len(subject) + len(message.headers) + len(message.data)
 
@@ -228,6 +236,9 @@ class MemoryStream:
         return next(
             (self._all[at] for at in self._order.since(seq) if self._all[at].subject in names), None
         )
+
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+        return read_some(self, seq, most, pattern, up_to)
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):

@@ -207,6 +207,7 @@ class Recovery:
     def _settle(self, mark: Mark | None) -> None:
         stream = self._stream
         stream.ready = True
+        stream.durable_seq = stream.last_seq
         if self._anew or any(block.bad for block in stream.directory.blocks):
             stream.count_anew()
         if stream.messages:

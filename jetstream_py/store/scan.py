@@ -19,6 +19,8 @@ from .types import Message
 if TYPE_CHECKING:
     from .file_stream import FileStream
 
+PAGE_WORTH = 6  # records of a block from which on it pays to decode it as a whole
+
 Victim = tuple[Block, int, int, bytes, int]  # block, position, sequence, subject, size
 
 
@@ -43,6 +45,48 @@ class Scan:
                     return directory.seq(block, i)
         message = stream.tail.first(seq, wanted)
         return None if message is None else message.seq
+
+    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> list[Message]:
+        """The first live matches from `seq` to `up_to`, at most so many."""
+        stream = self._stream
+        directory = stream.directory
+        found: list[Message] = []
+        k = directory.at(seq)
+        while k < len(directory.blocks) and len(found) < most:
+            block = directory.blocks[k]
+            if block.first > up_to:
+                return found
+            if block.live:
+                start = directory.position(block, seq) if block.first < seq else 0
+                found += self._run_in(block, start, most - len(found), wanted)
+            k += 1
+        if found and found[-1].seq > up_to:
+            return [message for message in found if message.seq <= up_to]
+        if len(found) < most:
+            for message in stream.tail.since(seq):
+                if message.seq > up_to or len(found) == most:
+                    break
+                if wanted is None or message.subject in wanted.names:
+                    found.append(message)
+        return found
+
+    def _run_in(self, block: Block, start: int, most: int, wanted: Filter | None) -> list[Message]:
+        stream = self._stream
+        mask = stream.search.mask(block, wanted)
+        if mask is None and block.dead is None:
+            page = stream.reader.page(block)
+            if page is not None:
+                return page[start : start + most]
+        positions: list[int] = []
+        i = stream.search.first(block, start, wanted)
+        while i >= 0 and len(positions) < most:
+            positions.append(i)
+            i = stream.search.first(block, i + 1, wanted)
+        page = stream.reader.page(block) if len(positions) > PAGE_WORTH else block.page
+        if page is not None:
+            return [page[i] for i in positions]
+        read = [stream.read(block, i, stream.reader.message) for i in positions]
+        return [message for message in read if message is not None]
 
     def last(self, up_to: int, wanted: Filter | None) -> int:
         """The newest live match not above `up_to`, 0 if there is none."""

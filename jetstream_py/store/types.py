@@ -62,7 +62,18 @@ class StreamStore(Protocol):
         """Let an empty stream begin with this sequence."""
         ...
 
+    removed: list[int] | None  # sequences removed one by one, while somebody wants to know
+
+    @property
+    def durable_seq(self) -> int:
+        """What a power cut cannot take back ends here."""
+        ...
+
     def get(self, seq: int) -> Message | None: ...
+
+    def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> list[Message]:
+        """The first matches from `seq` to `up_to`, at most so many."""
+        ...
 
     def remove(self, seq: int, erase: bool = False) -> Message | None:
         """Delete a message and return it; None when there is none."""
@@ -113,3 +124,15 @@ class StreamStore(Protocol):
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
         """Messages with headers stored at or after `since_ts`, oldest first; `data` may be empty."""
         ...
+
+
+def read_some(store: StreamStore, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+    """`run` by asking for one after the other."""
+    found: list[Message] = []
+    while len(found) < most and seq <= up_to:
+        message = store.next(seq, pattern)
+        if message is None or message.seq > up_to:
+            break
+        found.append(message)
+        seq = message.seq + 1
+    return found

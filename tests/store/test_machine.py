@@ -19,7 +19,7 @@ from .support import NOW, TINY, Desk
 
 SUBJECTS = st.sampled_from([b"a", b"b", b"a.b", b"a.c", b"a.b.c", b"x.1", b"x.2", b"x.3", b"x.4.5"])
 PATTERNS = st.sampled_from(
-    [b"", b">", b"a", b"a.*", b"a.>", b"x.*", b"*", b"*.b", b"nothing", b"x.3"]
+    [b"", b">", b"a", b"a.*", b"a.>", b"x.*", b"*", b"*.b", b"nothing", b"x.3", b"a x.3", b"b x.>"]
 )
 HEADERS = st.sampled_from([b"", b"", b"NATS/1.0\r\nNats-Msg-Id: 1\r\n\r\n"])
 DATA = st.one_of(st.binary(max_size=40), st.sampled_from([b"x" * 300, b"y" * 700, b"z" * 2_500]))
@@ -119,6 +119,12 @@ class StreamMachine(RuleBasedStateMachine):
             found.append(message)
             seq = message.seq + 1
         assert found == self.model.of(pattern)
+
+    @rule(pattern=PATTERNS, pick=PICK, most=st.integers(1, 40), behind=st.integers(0, 5))
+    def run(self, pattern: bytes, pick: int, most: int, behind: int) -> None:
+        seq, up_to = self.seq(pick), self.model.last_seq - behind
+        expected = [m for m in self.model.of(pattern) if seq <= m.seq <= up_to]
+        assert self.stream.run(seq, most, pattern, up_to) == expected[:most]
 
     @rule(subject=SUBJECTS)
     def ask_oldest(self, subject: bytes) -> None:
