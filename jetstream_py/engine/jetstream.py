@@ -14,6 +14,7 @@ import msgspec
 
 from jetstream_py.api.errors import error
 from jetstream_py.api.types import StreamConfig
+from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.outbox import Outbox, Publisher
 from jetstream_py.engine.stream import Shared, Stream
 from jetstream_py.subject import overlap
@@ -57,14 +58,22 @@ class JetStream:
         server_name: str = "",
         new_id: Callable[[], str] = lambda: "",
         most: Mapping[str, int] | None = None,
+        sync_interval: float = 0.0,
     ) -> None:
+        """`soon` runs a function at the end of the tick. `sync_interval`: see `interval`; 0 is always."""
         self.store = store
         self.server_name = server_name
         self.new_id = new_id
         self.most = most or {}  # bytes that streams of a kind may reserve together
         self.clock = clock
         self.bus = bus
+        self._interval: SyncInterval | None = None
+        if store.lazy:
+            self._interval = SyncInterval(store, timers, soon, sync_interval)
+            soon = self._interval.soon
         self.outbox = Outbox(store, soon, failed)
+        if self._interval is not None:
+            self._interval.commit_soon = self.outbox.commit_soon
         self.shared = Shared(clock, timers, store, self.outbox, bus)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
@@ -82,6 +91,8 @@ class JetStream:
             self.outbox.commit_soon()
 
     def close(self) -> None:
+        if self._interval is not None:
+            self._interval.close()
         for name, stream in self.streams.items():
             self._mute(name)
             stream.close()

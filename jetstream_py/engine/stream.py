@@ -285,6 +285,7 @@ class Stream:
             store.skip(before - 1 - store.last_seq)  # a purge may go beyond the end
         elif store.last_seq == 0 and store.first_seq == 0:
             store.start_at(1)
+        self.shared.store.sync_next()
         self.shared.outbox.commit_soon()
         return count
 
@@ -292,6 +293,7 @@ class Stream:
         self._check_open(self.config.deny_delete, 10057, "message delete not permitted")
         if self.store.remove(seq, erase) is None:
             raise self._not_there(seq)
+        self.shared.store.sync_next()
         self.shared.outbox.commit_soon()
 
     def _not_there(self, seq: int) -> ApiError:

@@ -4,6 +4,11 @@ The loop thread owns it. Changes are staged by the streams and by the methods he
 them as one group. It must not be called while `busy`. While a group is on its way the next one gathers, so
 the longer the disk takes, the larger the groups: throughput adapts, latency stays one or two syncs.
 
+A store that is `lazy` lets its groups grow: it is only `dirty` when `sync_next` was called or a stream is
+being deleted, so whoever commits when it is dirty commits then. Each commit is as synced as ever
+(`committer` says why nothing less will do); what is lost when the process dies is the group that had not
+been taken, and nothing else can be. Who calls `sync_next`, and when, is the engine's business.
+
 Memory streams live here, too, but never make the store dirty.
 """
 
@@ -41,11 +46,14 @@ class Store:
         limit: int = limits.STORE_LIMIT,
         reserve: int = limits.STORE_RESERVE,
         inline: int = limits.STORE_INLINE,
+        lazy: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
         self.busy = False
         self.failed = ""
+        self.lazy = lazy
+        self._due = False  # a lazy store must commit now
         self._wake = wake
         self._limit, self._reserve, self._inline = limit, reserve, inline
         self._memory: dict[int, MemoryStream] = {}
@@ -144,6 +152,7 @@ class Store:
         sid = self._next_sid
         self._next_sid += 1
         stream = self._files[sid] = FileStream(sid, self._home)
+        self._due = True
         self._staged[keys.NEXT_SID] = self._next_sid.to_bytes(8, "big")
         self._staged[keys.config_key(sid)] = config
         return stream
@@ -151,6 +160,7 @@ class Store:
     def save(self, sid: int, config: bytes) -> None:
         """Replace a stream's configuration."""
         if sid in self._files:
+            self._due = True
             self._staged[keys.config_key(sid)] = config
 
     def delete(self, sid: int) -> None:
@@ -190,8 +200,24 @@ class Store:
     # -- commit ------------------------------------------------------------------------------------
     @property
     def dirty(self) -> bool:
+        """Something is staged that no commit has taken yet, and must not wait."""
+        if self.lazy and not self._due:
+            return bool(self._doomed)
+        return self.staged
+
+    @property
+    def staged(self) -> bool:
         """Something is staged that no commit has taken yet."""
         return self._home is not None and bool(self._home.touched or self._staged or self._doomed)
+
+    @property
+    def staged_bytes(self) -> int:
+        """About how much the next group will write."""
+        return self._home.staged if self._home is not None else 0
+
+    def sync_next(self) -> None:
+        """What is staged may not wait any longer."""
+        self._due = True
 
     def commit(self, done: Callable[[str], None]) -> None:
         """Take everything staged; `done` gets "" or what went wrong, in the loop thread, maybe at once."""
@@ -219,6 +245,7 @@ class Store:
         group = Group(meta=self._staged, doomed=self._doomed[:1], size=home.staged)
         touched, home.touched = home.touched, []
         self._staged = {}
+        self._due = False
         home.staged = 0
         for stream in touched:
             work = stream.take()
@@ -298,6 +325,7 @@ class Store:
         if not self.failed:
             failpoints.hit("close.checkpoint")
             self.checkpoint()
+            self._due = True
             if self.dirty:
                 self.busy = home.busy = True
                 self._finish(self._committer.run(self._take(home)), lambda _: None)
