@@ -104,8 +104,6 @@ def _rules(js: JetStream) -> Rules:
 UNAVAILABLE = (
     "mirror",
     "sources",
-    "subject_transform",
-    "republish",
     "allow_msg_ttl",
     "subject_delete_marker_ttl",
     "allow_msg_counter",

@@ -10,6 +10,7 @@ the clock that is set for the oldest message and sleeps when there is none.
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -17,6 +18,8 @@ from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.engine.republish import Republisher
+from jetstream_py.engine.transform import Transform, compile_transform
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
@@ -67,11 +70,20 @@ class Stream:
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
         self._ack_start = pub_ack_start(config.name)
         self.dedupe.window_ns = config.duplicate_window
+        transform, republish = config.subject_transform, config.republish
+        self._transform: Transform | None = None
+        if transform is not None:
+            self._transform = compile_transform(transform.src, transform.dest, random.randrange)
+        self._republisher: Republisher | None = None
+        if republish is not None:
+            self._republisher = Republisher(config.name, republish, random.randrange)
         self._unlimited = config.retention != "interest" and not (
             config.sealed
             or config.no_ack
             or config.max_age
             or config.max_msg_size >= 0
+            or self._transform
+            or self._republisher
             or max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
         )
         self._enforce_all()
@@ -131,6 +143,8 @@ class Stream:
         config = self.config
         if self.shared.store.failed:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self._transform is not None:
+            subject = self._transform(subject) or subject
         if config.sealed:
             raise error(10109)
         self._check_size(headers, data)
@@ -159,7 +173,13 @@ class Stream:
 
     def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
         now = self.shared.clock.now_ns()
+        republisher = self._republisher
+        copy_to = republisher.wants(subject) if republisher is not None else b""
+        last = self.store.last(subject) if copy_to else 0
         seq = self.store.append(subject, headers, data, now)
+        if republisher is not None and copy_to:
+            stored = (subject, headers, data, seq, now)
+            republisher.send(self.shared.outbox, self.shared.publisher, copy_to, stored, last)
         self._last_id = msg_id
         if msg_id:
             self.dedupe.add(msg_id, seq, now)

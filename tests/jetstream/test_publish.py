@@ -196,7 +196,6 @@ def test_what_the_stream_does_not_allow(js: JetStream, headers: dict[str, str], 
     assert js.state("P")["last_seq"] == 0
 
 
-@LATER
 @scenario("PUB-101")
 def test_input_transform(js: JetStream) -> None:
     js.create(
