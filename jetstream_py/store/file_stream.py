@@ -60,6 +60,7 @@ class FileStream:
         self._deltas: defaultdict[bytes, int] = defaultdict(int)
         self._log_due = False
         self._late: dict[int, int] = {}
+        self._late_erase: set[int] = set()
         self._queued = False
         self._first_ts = (0, 0)
         self.closed = False
@@ -150,7 +151,8 @@ class FileStream:
     def remove(self, seq: int, erase: bool = False) -> Message | None:
         message = self.tail.live.get(seq)
         if message is not None:
-            self._remove_tail(message)
+            if self._remove_tail(message) and erase:
+                self._late_erase.add(seq)
         else:
             found = self.directory.find(seq)
             if found is None:
@@ -163,6 +165,7 @@ class FileStream:
             self._kill(block, i, seq, message.subject, size)
             if erase:
                 self.erase.add(block)
+                self.home.scrub = True
         if seq == self.first_seq:
             self._settle()
         self.touch()
@@ -186,16 +189,19 @@ class FileStream:
         self.touch()
         return True
 
-    def _remove_tail(self, message: Message) -> None:
+    def _remove_tail(self, message: Message) -> bool:
+        """True when the message is on its way to the disk."""
         seq, subject = message.seq, message.subject
         size = message_size(subject, message.headers, message.data)
-        if self.tail.remove(seq):
+        flies = self.tail.remove(seq)
+        if flies:
             self._dead.append((seq, size))
             self._deltas[subject] -= 1
             self._late[seq] = size
         else:
             self._log_due = True  # the sequence is used up, though no block will say so
         self._uncount(seq, subject, size)
+        return flies
 
     def _kill(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
         """A live record in a block dies."""
@@ -539,6 +545,10 @@ class FileStream:
             found = self.directory.find(seq)
             if found is not None and found[0] in made:
                 found[0].kill(found[1], size)
+                if seq in self._late_erase:
+                    self.erase.add(found[0])
+                    self.home.scrub = True
+        self._late_erase.clear()
         if self.floor:
             for block in made:
                 if block.first < self.floor:

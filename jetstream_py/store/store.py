@@ -69,7 +69,7 @@ class Store:
         self._path = path
         self._file = ""
         self._lock = -1
-        self._result: tuple[Result, Callable[[str], None]] | None = None
+        self._result: Callable[[], None] | None = None  # what to do with a thread's report
         self._home: Home | None = None
         if path is not None:
             self._path = os.path.abspath(path)
@@ -84,11 +84,15 @@ class Store:
             if not os.path.exists(file):
                 opening.create(path)
             else:
+                opening.check_whole(file)
                 opening.sync_directory(path)  # a cut may have come between the rename and its sync
             self._env = opening.open_file(file)
         except (OSError, lmdb.Error) as error:
             self._unlock()
             raise StoreError(f"cannot open the store in {path}: {error}") from error
+        except StoreError:
+            self._unlock()
+            raise
         try:
             databases, extend = opening.open_databases(self._env)
             self._home = Home(databases, extend, self._env.begin(buffers=True))
@@ -232,17 +236,25 @@ class Store:
             self._finish(self._committer.run(group), done)
             return
 
+        self._committer.start(group, self._later(lambda result: self._finish(result, done)))
+
+    def _later(self, action: Callable[[Result], None]) -> Callable[[Result], None]:
+        """For the writer's thread: have the loop act on the result."""
+
         def report(result: Result) -> None:
-            self._result = (result, done)
+            self._result = lambda: action(result)
             try:
                 self._wake(self._collect)
             except RuntimeError:
                 pass  # the loop is gone; `close` collects
 
-        self._committer.start(group, report)
+        return report
 
     def _take(self, home: Home) -> Group:
-        group = Group(meta=self._staged, doomed=self._doomed[:1], size=home.staged)
+        group = Group(
+            meta=self._staged, doomed=self._doomed[:1], size=home.staged, scrub=home.scrub
+        )
+        home.scrub = False
         touched, home.touched = home.touched, []
         self._staged = {}
         self._due = False
@@ -258,16 +270,16 @@ class Store:
     def _collect(self) -> None:
         """The writer thread has reported. (Or `close` was faster.)"""
         if self._result is not None:
-            result, done = self._result
-            self._result = None
-            self._finish(result, done)
+            action, self._result = self._result, None
+            action()
 
     def _finish(self, result: Result, done: Callable[[str], None]) -> None:
         report, snapshot, error = result
         home = self._home
         assert home is not None
-        self.busy = home.busy = False
+        home.busy = False
         if report is None or snapshot is None:
+            self.busy = False
             self.failed = error
             done(error)
             return
@@ -280,7 +292,32 @@ class Store:
         self._doomed = [sid for sid in self._doomed if sid not in report.gone]
         self._used = report.used
         self._look_at_disk(self._committer.full)
-        done("")
+        if report.scrub and self._renew(home):
+            self._committer.start(None, self._later(lambda result: self._scrubbed(result, done)))
+            return
+        self.busy = False
+        done(self.failed)
+
+    def _renew(self, home: Home) -> bool:
+        """Open the environment anew: it keeps buffers that hold what is to be erased."""
+        home.snapshot.abort()
+        self._env.close()
+        try:
+            self._env = opening.open_file(self._file)
+            home.databases, _ = opening.open_databases(self._env)
+            home.snapshot = self._env.begin(buffers=True)
+        except (OSError, lmdb.Error, StoreError) as error:
+            self.failed = f"the store stopped: it cannot be opened again: {error}"
+            return False
+        self._committer.adopt(self._env, home.databases)
+        return True
+
+    def _scrubbed(self, result: Result, done: Callable[[str], None]) -> None:
+        self.busy = False
+        self.failed = self._committer.failed
+        if result[2] and not self.failed and self._home is not None:
+            self._home.complain(result[2], 0)
+        done(self.failed)
 
     # -- room --------------------------------------------------------------------------------------
     def used_bytes(self) -> int:
@@ -319,9 +356,7 @@ class Store:
         home = self._home
         if home is None:
             return
-        while self.busy:  # `done` may have started the next one
-            self._committer.stop()
-            self._collect()
+        self._finish_all()
         if not self.failed:
             failpoints.hit("close.checkpoint")
             self.checkpoint()
@@ -329,7 +364,13 @@ class Store:
             if self.dirty:
                 self.busy = home.busy = True
                 self._finish(self._committer.run(self._take(home)), lambda _: None)
+                self._finish_all()
         self._abandon()
+
+    def _finish_all(self) -> None:
+        while self.busy:  # `done` may have started the next one
+            self._committer.stop()
+            self._collect()
 
     def _abandon(self) -> None:
         """Let go of the files as they are; also what a test does to a store that "crashes"."""

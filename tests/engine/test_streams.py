@@ -98,6 +98,18 @@ def test_what_was_acked_is_there_after_a_crash(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_deleted_message_is_nowhere_in_the_file(world: World, tmp_path: Path) -> None:
+    """By the time of the answer; what is deleted with `no_erase` is left to be overwritten."""
+    world.create()
+    for number in range(5):
+        world.ask("s.a", b"SECRET-%d " % number * 20, f"Own: HEADER-{number}")
+    assert "error" not in world.ask("$JS.API.STREAM.MSG.DELETE.S", b'{"seq":2}')
+    content = (tmp_path / "data.mdb").read_bytes()
+    assert b"SECRET-1" not in content
+    assert b"HEADER-1" not in content
+    assert b"SECRET-2" in content
+
+
 def test_messages_age(world: World) -> None:
     world.create(max_age=10 * SECOND)
     world.ask("s.a", b"x")
