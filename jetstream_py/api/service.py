@@ -38,16 +38,28 @@ class Request(NamedTuple):
     service: ApiService
     name: str  # the stream in the subject, "" if there is none
     body: bytes
+    key: bytes
+    kind: type[r.Response]
+    subject: bytes
+    reply: bytes
+    caller: Caller | None
 
     @property
     def js(self) -> JetStream:
         return self.service.js
 
+    def respond(self, answer: bytes) -> None:
+        """The answer of a verb that did not give it at once."""
+        self.service.conclude(self, answer, 0)
+
+    def refuse(self, refusal: ApiError) -> None:
+        self.service.conclude(self, r.failure(self.kind, refusal), 1)
+
 
 class Verb(NamedTuple):
-    """One row: how to answer, and the type of the answer when it fails."""
+    """One row: how to answer (None: later), and the type of the answer when it fails."""
 
-    run: Callable[[Request], bytes]
+    run: Callable[[Request], bytes | None]
     kind: type[r.Response]
     named: bool = True  # a stream name follows, and nothing else
 
@@ -100,22 +112,26 @@ class ApiService:
         if found is None:
             return
         key, verb, name = found
-        failed = 0
+        request = Request(self, name, body, key, verb.kind, subject, reply, caller)
         try:
             if self.js.store.failed:
                 raise error(10008)
             level.check(headers)
-            answer = verb.run(Request(self, name, body))
+            answer = verb.run(request)
         except ApiError as refusal:
-            failed = 1
-            answer = r.failure(verb.kind, refusal)
-        if reply:
-            self.answer(reply, answer)
-        counted = key not in _UNCOUNTED
-        if failed or counted:
+            request.refuse(refusal)
+            return
+        if answer is not None:
+            request.respond(answer)
+
+    def conclude(self, request: Request, answer: bytes, failed: int) -> None:
+        """Answer, count, tell those who audit."""
+        if request.reply:
+            self.answer(request.reply, answer)
+        if failed or request.key not in _UNCOUNTED:
             self.total += 1  # account information counts the requests before it
-            self.errors += failed and key not in _UNCOUNTED_FAILURES
-            advisories.audit(self.js, subject, body, answer, caller)
+            self.errors += failed and request.key not in _UNCOUNTED_FAILURES
+            advisories.audit(self.js, request.subject, request.body, answer, request.caller)
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)

@@ -156,13 +156,19 @@ def delete(request: Request) -> bytes:
     return r.encode(r.StreamDeleteResponse(success=True))
 
 
-def purge(request: Request) -> bytes:
+def purge(request: Request) -> None:
     body = decode_optional(request.body, StreamPurgeRequest)
     if body.seq and body.keep:
         raise error(10003)
     stream = request.js.stream(request.name)
-    count = stream.purge(body.filter.encode(), body.seq, body.keep)
-    return r.encode(r.StreamPurgeResponse(success=True, purged=count))
+
+    def done(count: int | None) -> None:
+        if count is None:
+            request.refuse(error(10059))
+        else:
+            request.respond(r.encode(r.StreamPurgeResponse(success=True, purged=count)))
+
+    stream.purge(body.filter.encode(), body.seq, body.keep, done)
 
 
 def names(request: Request) -> bytes:

@@ -68,13 +68,14 @@ class JetStream:
         self.clock = clock
         self.bus = bus
         self._interval: SyncInterval | None = None
+        commit_soon = soon
         if store.lazy:
             self._interval = SyncInterval(store, timers, soon, sync_interval)
-            soon = self._interval.soon
-        self.outbox = Outbox(store, soon, failed)
+            commit_soon = self._interval.soon
+        self.outbox = Outbox(store, commit_soon, failed)
         if self._interval is not None:
             self._interval.commit_soon = self.outbox.commit_soon
-        self.shared = Shared(clock, timers, store, self.outbox, bus)
+        self.shared = Shared(clock, timers, store, self.outbox, bus, soon)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
 

@@ -18,6 +18,7 @@ from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.engine.purge import PurgeDone, run_purge
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.transform import Transform, compile_transform
 from jetstream_py.timers import Timer
@@ -25,6 +26,7 @@ from jetstream_py.timers import Timer
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
     from jetstream_py.clock import Clock
+    from jetstream_py.engine.interval import Soon
     from jetstream_py.engine.outbox import Outbox, Publisher
     from jetstream_py.store import Store, StreamStore
     from jetstream_py.timers import Timers
@@ -36,16 +38,23 @@ AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messa
 class Shared:
     """What all streams of an account share."""
 
-    __slots__ = ("clock", "outbox", "publisher", "store", "timers")
+    __slots__ = ("clock", "outbox", "publisher", "soon", "store", "timers")
 
     def __init__(
-        self, clock: Clock, timers: Timers, store: Store, outbox: Outbox, publisher: Publisher
+        self,
+        clock: Clock,
+        timers: Timers,
+        store: Store,
+        outbox: Outbox,
+        publisher: Publisher,
+        soon: Soon,
     ) -> None:
         self.clock = clock
         self.timers = timers
         self.store = store
         self.outbox = outbox
         self.publisher = publisher
+        self.soon = soon  # run something at the end of the tick
 
 
 class Stream:
@@ -297,17 +306,25 @@ class Stream:
 
     # -- administration ---------------------------------------------------------------------------
 
-    def purge(self, pattern: bytes, before: int, keep: int) -> int:
+    def purge(self, pattern: bytes, before: int, keep: int, done: PurgeDone) -> None:
+        """`done` gets the count, at once or after a while (`purge`), or None if the stream is gone."""
         self._check_open(self.config.deny_purge, 10110, "stream purge not permitted")
+
+        def finish(count: int | None) -> None:
+            if count is not None:
+                self._purged(before if not pattern and not keep else 0)
+            done(count)
+
+        run_purge(self, self.store.begin_purge(pattern, before, keep), finish)
+
+    def _purged(self, before: int) -> None:
         store = self.store
-        count = store.purge(pattern, before, keep)
-        if not pattern and not keep and before > store.last_seq + 1:
+        if before > store.last_seq + 1:
             store.skip(before - 1 - store.last_seq)  # a purge may go beyond the end
         elif store.last_seq == 0 and store.first_seq == 0:
             store.start_at(1)
         self.shared.store.sync_next()
         self.shared.outbox.commit_soon()
-        return count
 
     def delete(self, seq: int, erase: bool) -> None:
         self._check_open(self.config.deny_delete, 10057, "message delete not permitted")

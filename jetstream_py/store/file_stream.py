@@ -24,10 +24,11 @@ from .directory import Directory
 from .group import Outcome, Work
 from .home import Home
 from .oldest import OldestQueues
+from .purge import FilePurge
 from .reader import Reader
 from .scan import Scan
 from .search import Search
-from .subjects import SubjectTable
+from .subjects import Filter, SubjectTable
 from .summary import Block
 from .tail import Tail
 from .types import Message
@@ -54,7 +55,7 @@ class FileStream:
         self.garbage = 0  # bytes of dead records in blocks
         self.empty: set[Block] = set()  # blocks without a live record, dropped with the next group
         self.erase: set[Block] = set()  # blocks to be rewritten in the next group
-        self._scan = Scan(self)
+        self.scan = Scan(self)
         self._oldest = OldestQueues()
         self._dead: list[tuple[int, int]] = []
         self._deltas: defaultdict[bytes, int] = defaultdict(int)
@@ -229,7 +230,7 @@ class FileStream:
             if self.last_seq or self.first_seq:
                 self.first_seq = self.last_seq + 1
             return
-        found = self._scan.first(max(self.first_seq, self.floor), None)
+        found = self.scan.first(max(self.first_seq, self.floor), None)
         assert found is not None
         self.first_seq = found
 
@@ -288,22 +289,35 @@ class FileStream:
         self.checkpointer.changes += count
 
     def purge(self, pattern: bytes = b"", before: int = 0, keep: int = 0) -> int:
-        if pattern in (b"", b">"):
-            end = before or self.last_seq + 1
-            return self.trim(self._scan.keep_from(end, keep) if keep else end)
-        if not self.messages:
-            return 0
-        was = self.messages
-        victims = self._scan.matches(self.table.filter(pattern), before or self.last_seq + 1)
-        for victim in victims[:-keep] if keep else victims:
-            if isinstance(victim, Message):
-                self._remove_tail(victim)
-            else:
-                self._kill(*victim)
-        if self.messages != was:
-            self._settle()
-            self.touch()
-        return was - self.messages
+        purge, count = FilePurge(self, pattern, before, keep), 0
+        while not purge.done:
+            count += purge.step()
+        return count
+
+    def begin_purge(self, pattern: bytes, before: int, keep: int) -> FilePurge:
+        return FilePurge(self, pattern, before, keep)
+
+    def kill_matches(self, block: Block, wanted: Filter, since: int, end: int) -> None:
+        """Live matches of a block in [since, end) die; the caller settles the head."""
+        positions = self.search.positions(block, wanted)
+        view = self.view(block) if positions else None
+        if view is None:
+            return
+        for i in positions:
+            seq = view.seq(i)
+            if since <= seq < end:
+                size = block.live_bytes if block.fat else view.size(i)
+                self._kill(block, i, seq, view.subject(i), size)
+
+    def drop_tail(self, wanted: Filter, since: int, end: int) -> None:
+        """The same for messages that are in no block yet."""
+        for message in self.tail.upto(end):
+            if message.seq >= since and message.subject in wanted.names:
+                self._remove_tail(message)
+
+    def settle_head(self) -> None:
+        self._settle()
+        self.touch()
 
     # -- damage ------------------------------------------------------------------------------------
     def read(self, block: Block, i: int, how: Callable[[Block, int], Message]) -> Message | None:
@@ -423,11 +437,11 @@ class FileStream:
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):
-            return self._scan.last(min(up_to or self.last_seq, self.last_seq), None)
+            return self.scan.last(min(up_to or self.last_seq, self.last_seq), None)
         if is_literal(pattern):
             return self._last_of(pattern, up_to)
         if up_to:
-            return self._scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
+            return self.scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
         newest = 0
         bounds = sorted(
             ((self.table.last[name], name) for name in self.table.matching(pattern)), reverse=True
@@ -443,9 +457,9 @@ class FileStream:
         if not bound:
             return 0
         if up_to and bound > up_to:
-            return self._scan.last(up_to, self.table.filter(subject))
+            return self.scan.last(up_to, self.table.filter(subject))
         if not self.is_live(bound):
-            bound = self._scan.last(bound, self.table.filter(subject))
+            bound = self.scan.last(bound, self.table.filter(subject))
             if bound:
                 self.table.last[subject] = bound
         return bound
@@ -459,7 +473,7 @@ class FileStream:
         seq = queues.peek(subject)
         if seq and self.is_live(seq):
             return seq
-        seqs = self._scan.seqs_of(subject, count)
+        seqs = self.scan.seqs_of(subject, count)
         queues.forget(subject)
         queues.fill(subject, seqs)
         return seqs[0] if seqs else 0
@@ -468,19 +482,19 @@ class FileStream:
         everything = pattern in (b"", b">")
         if since <= self.first_seq:
             return self.messages if everything else self.table.count_of(pattern, self.messages)
-        return self._scan.count(since, None if everything else self.table.filter(pattern))
+        return self.scan.count(since, None if everything else self.table.filter(pattern))
 
     def subjects(self, pattern: bytes = b"") -> dict[bytes, int]:
         return self.table.counts(pattern)
 
     def seq_at(self, ts: int) -> int:
-        return self._scan.seq_at(ts)
+        return self.scan.seq_at(ts)
 
     def deleted(self) -> list[int]:
-        return self._scan.deleted()
+        return self.scan.deleted()
 
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
-        return self._scan.with_headers(since_ts)
+        return self.scan.with_headers(since_ts)
 
     # -- groups ------------------------------------------------------------------------------------
     def take(self) -> Work:

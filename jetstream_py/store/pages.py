@@ -75,14 +75,18 @@ class Pages:
         roots = [self._free, self._main]
         while roots:
             for number, page in self._tree(roots.pop()):
-                gap, end = _HEAD.unpack_from(page)[3:]
+                _, _, kind, gap, end = _HEAD.unpack_from(page)
                 yield number * self.page_size + gap, page[gap:end]
-                if not _HEAD.unpack_from(page)[2] & _LEAF:
+                if not kind & _LEAF:
                     continue
-                for node in self._in_leaf(page):
-                    if node.flags & _NESTED:
+                for offset in _pointers(page, self.page_size):
+                    flags = _NODE.unpack_from(page, offset)[2]
+                    if not flags:
+                        continue  # most of them, and there are many
+                    node = self._node(page, offset)
+                    if flags & _NESTED:
                         roots.append(_TREE.unpack(node.value)[7])
-                    elif node.flags & _BIG and _HEAD.size + node.size < self.page_size:
+                    elif flags & _BIG and _HEAD.size + node.size < self.page_size:
                         # A longer value's last page is made of zeros before it is filled.
                         at = _NUMBER.unpack(node.value)[0] * self.page_size + _HEAD.size + node.size
                         yield at, os.pread(self._fd, -at % self.page_size, at)
@@ -107,17 +111,17 @@ class Pages:
     def _nodes(self, root: int) -> Iterator[Node]:
         for _, page in self._tree(root):
             if _HEAD.unpack_from(page)[2] & _LEAF:
-                yield from self._in_leaf(page)
+                for offset in _pointers(page, self.page_size):
+                    yield self._node(page, offset)
 
-    def _in_leaf(self, page: bytes) -> Iterator[Node]:
-        for offset in _pointers(page, self.page_size):
-            low, high, flags, length = _NODE.unpack_from(page, offset)
-            start = offset + _NODE.size + length
-            size = low | high << 16
-            end = start + (_NUMBER.size if flags & _BIG else size)
-            if end > self.page_size:
-                raise PageError("a node reaches beyond its page")
-            yield Node(page[offset + _NODE.size : start], flags, size, page[start:end])
+    def _node(self, page: bytes, offset: int) -> Node:
+        low, high, flags, length = _NODE.unpack_from(page, offset)
+        start = offset + _NODE.size + length
+        size = low | high << 16
+        end = start + (_NUMBER.size if flags & _BIG else size)
+        if end > self.page_size:
+            raise PageError("a node reaches beyond its page")
+        return Node(page[offset + _NODE.size : start], flags, size, page[start:end])
 
     def _page(self, number: int) -> bytes:
         if not 2 <= number <= self.last_page:

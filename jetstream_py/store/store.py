@@ -69,6 +69,7 @@ class Store:
         self._path = path
         self._file = ""
         self._lock = -1
+        self._waiting: list[Callable[[], None]] = []
         self._result: Callable[[], None] | None = None  # what to do with a thread's report
         self._home: Home | None = None
         if path is not None:
@@ -279,9 +280,7 @@ class Store:
         assert home is not None
         home.busy = False
         if report is None or snapshot is None:
-            self.busy = False
-            self.failed = error
-            done(error)
+            self._conclude(error, done)
             return
         home.snapshot.abort()
         home.snapshot = snapshot
@@ -295,8 +294,19 @@ class Store:
         if report.scrub and self._renew(home):
             self._committer.start(None, self._later(lambda result: self._scrubbed(result, done)))
             return
+        self._conclude(self.failed, done)
+
+    def _conclude(self, error: str, done: Callable[[str], None]) -> None:
         self.busy = False
-        done(self.failed)
+        self.failed = error
+        done(error)
+        waiting, self._waiting = self._waiting, []
+        for action in waiting:
+            action()
+
+    def when_idle(self, action: Callable[[], None]) -> None:
+        """Call it when the commit that runs is over."""
+        self._waiting.append(action)
 
     def _renew(self, home: Home) -> bool:
         """Open the environment anew: it keeps buffers that hold what is to be erased."""
@@ -313,11 +323,10 @@ class Store:
         return True
 
     def _scrubbed(self, result: Result, done: Callable[[str], None]) -> None:
-        self.busy = False
-        self.failed = self._committer.failed
-        if result[2] and not self.failed and self._home is not None:
+        failed = self._committer.failed
+        if result[2] and not failed and self._home is not None:
             self._home.complain(result[2], 0)
-        done(self.failed)
+        self._conclude(failed, done)
 
     # -- room --------------------------------------------------------------------------------------
     def used_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from jetstream_py.store import Store
 from tests.server.harness import Bench
 
 SECOND = 1_000_000_000
+TIMEOUT = 30.0
 
 
 class World:
@@ -45,11 +47,17 @@ class World:
 
     def settle(self) -> None:
         """Let the loop run until every commit is done."""
-        for _ in range(1_000):
-            self.bench.loop.call_soon(self.bench.loop.stop)
-            self.bench.loop.run_forever()
-            if self.store.failed or not (self.store.busy or self.store.dirty):
-                break
+        deadline = time.monotonic() + TIMEOUT
+        self.turn()
+        while not self.store.failed and (self.store.busy or self.store.dirty):
+            assert time.monotonic() < deadline, "a commit never ends"
+            self.turn(0.0005 if self.store.busy else 0.0)  # a thread works: let it
+
+    def turn(self, seconds: float = 0.0) -> None:
+        """One tick of the loop, or a few."""
+        loop = self.bench.loop
+        loop.call_later(seconds, loop.stop) if seconds else loop.call_soon(loop.stop)
+        loop.run_forever()
 
     def send(self, subject: str, data: bytes = b"", headers: str = "") -> None:
         """A request, answered when `settle` has run."""
