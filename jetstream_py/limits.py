@@ -75,6 +75,7 @@ CHECKPOINT_CHANGES: Final = (
     256 * 1024
 )  # appended and removed records between checkpoints of a stream
 CHECKPOINT_BLOCKS: Final = 4096
+CHECKPOINT_IDLE: Final = 3.0  # seconds without a commit after which streams write one
 CHECKPOINT_SLICE: Final = 4096  # subjects a run, runs of a long table go into one group each
 CHECKPOINT_DIRS: Final = 1024  # dead bitmaps refreshed per group
 PURGE_RECORDS: Final = 4096  # messages a purge drops before others have their turn (some 15 ms)

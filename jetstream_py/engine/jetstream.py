@@ -14,6 +14,7 @@ import msgspec
 
 from jetstream_py.api.errors import error
 from jetstream_py.api.types import StreamConfig
+from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.outbox import Outbox, Publisher
 from jetstream_py.engine.stream import Shared, Stream
@@ -75,6 +76,7 @@ class JetStream:
         self.outbox = Outbox(store, commit_soon, failed)
         if self._interval is not None:
             self._interval.commit_soon = self.outbox.commit_soon
+        self._idle = IdleCheckpoint(store, timers, self.outbox.commit_soon)
         self.shared = Shared(clock, timers, store, self.outbox, bus, soon)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
@@ -90,8 +92,11 @@ class JetStream:
             self._listen(stream)
         if self.store.dirty:
             self.outbox.commit_soon()
+        if self.streams:
+            self._idle.arm()
 
     def close(self) -> None:
+        self._idle.close()
         if self._interval is not None:
             self._interval.close()
         for name, stream in self.streams.items():

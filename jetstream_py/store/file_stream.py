@@ -549,6 +549,8 @@ class FileStream:
             if block.page is not None:
                 pages.add(block, block.size + 200 * block.n)
         self._bury(set(made))
+        if self.checkpointer.wanted:
+            self.touch()  # the next slice
         for block, positions in outcome.bad:
             if self.view(block) is not None and positions:
                 self.lose(block, positions, "found damaged while rewriting its block")

@@ -35,6 +35,10 @@ Wake = Callable[[Callable[[], None]], object]
 MEMORY_SIDS = 1 << 31  # ids of memory streams begin here: those on disk are never used again
 
 
+def _nothing() -> None:
+    return None
+
+
 class Store:
     """Opens, recovers and commits. `wake` runs a function in the loop thread, from any thread."""
 
@@ -52,6 +56,8 @@ class Store:
         """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
         self.busy = False
         self.failed = ""
+        self.commits = 0
+        self.on_commit: Callable[[], None] = _nothing
         self.lazy = lazy
         self._due = False  # a lazy store must commit now
         self._wake = wake
@@ -299,6 +305,8 @@ class Store:
     def _conclude(self, error: str, done: Callable[[str], None]) -> None:
         self.busy = False
         self.failed = error
+        self.commits += 1
+        self.on_commit()
         done(error)
         waiting, self._waiting = self._waiting, []
         for action in waiting:
@@ -359,6 +367,19 @@ class Store:
             if stream.checkpointer.debt or stream.checkpointer.changes:
                 stream.checkpointer.force = True
                 stream.touch()
+
+    def tidy(self) -> bool:
+        """Begin such a checkpoint, in slices: `dirty` until all is written. False: nothing to do."""
+        behind = [
+            stream
+            for stream in self._files.values()
+            if stream.checkpointer.debt or stream.checkpointer.changes
+        ]
+        for stream in behind:
+            stream.checkpointer.wanted = True
+            stream.touch()
+        self._due = self._due or bool(behind)
+        return bool(behind)
 
     def close(self) -> None:
         """Finish what runs, write a checkpoint, stop the thread."""

@@ -67,7 +67,7 @@ def answer(world: World) -> Any:
 def test_purge(tmp_path: Path, storage: str, body: dict[str, object], count: int) -> None:
     world = filled(tmp_path, storage)
     purge(world, body)
-    answers = []
+    answers: list[Any] = []
     turns = 0
     while not answers:
         tick(world)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,10 +131,3 @@ def test_message_ids_are_forgotten_after_the_window(world: World) -> None:
     world.pass_time(2.5)
     assert len(world.js.streams["S"].dedupe) == 0
     assert world.ask("s.a", b"x", "Nats-Msg-Id: one")["seq"] == 2
-
-
-def test_idle_streams_cost_nothing(world: World) -> None:
-    for i in range(50):
-        body = json.dumps({"name": f"N{i}", "max_age": 60 * SECOND}).encode()
-        world.ask(f"$JS.API.STREAM.CREATE.N{i}", body)
-    assert world.bench.broker.timers.next_due() is None
