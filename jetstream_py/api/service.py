@@ -48,6 +48,10 @@ class Request(NamedTuple):
     def js(self) -> JetStream:
         return self.service.js
 
+    @property
+    def strict(self) -> bool:
+        return self.service.js.settings.strict
+
     def respond(self, answer: bytes) -> None:
         """The answer of a verb that did not give it at once."""
         self.service.conclude(self, answer, 0)
@@ -88,6 +92,19 @@ _UNCOUNTED = (b"STREAM.MSG.GET",)
 _UNCOUNTED_FAILURES = (b"STREAM.MSG.DELETE",)
 
 
+# What `$JS.<domain>.API.` may stand before. Key-value and object clients put it before their data, too.
+_API_SPACES = (
+    b"INFO",
+    b"STREAM.>",
+    b"CONSUMER.>",
+    b"DIRECT.>",
+    b"META.>",
+    b"SERVER.>",
+    b"ACCOUNT.>",
+)
+_DATA_SPACES = (b"$KV.>", b"$OBJ.>")
+
+
 class ApiService:
     """The API of one account."""
 
@@ -97,6 +114,15 @@ class ApiService:
         self.total = 0
         self.errors = 0
         self._subs = [js.bus.subscribe(API + b">", self.request)]
+        self._domain = b"$JS.%b.API." % js.settings.domain.encode()
+        if js.settings.domain:
+            self._subs += [
+                js.bus.subscribe(self._domain + space, self._request_by_domain)
+                for space in _API_SPACES
+            ]
+            self._subs += [
+                js.bus.subscribe(self._domain + space, self._forward) for space in _DATA_SPACES
+            ]
 
     def close(self) -> None:
         for sub in self._subs:
@@ -123,6 +149,22 @@ class ApiService:
             return
         if answer is not None:
             request.respond(answer)
+
+    def _request_by_domain(
+        self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
+    ) -> None:
+        """The API by its other name: from here on everybody sees the usual one."""
+        self.request(API + subject[len(self._domain) :], reply, headers, body, caller)
+
+    def _forward(
+        self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
+    ) -> None:
+        """A publish to a bucket."""
+        bus, real = self.js.bus, subject[len(self._domain) :]
+        if bus.has_interest(real):
+            bus.publish(real, body, reply, headers)
+        elif reply and caller is not None and caller.wants_no_responders:
+            bus.publish(reply, b"", headers=b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % real)
 
     def conclude(self, request: Request, answer: bytes, failed: int) -> None:
         """Answer, count, tell those who audit."""

@@ -56,6 +56,7 @@ def account_info(request: Request) -> bytes:
             reserved_memory=js.reserved("memory"),
             reserved_storage=js.reserved("file"),
             streams=len(js.streams),
+            domain=js.settings.domain,
             api=ApiStats(level=API_LEVEL, total=service.total, errors=service.errors),
         )
     )
@@ -67,11 +68,12 @@ def create(request: Request) -> bytes:
     stream = request.js.create(config)
     if not exists:
         advisories.stream_action(request.js, config.name, "create")
-    return r.stream_created(describe(request.js, stream))
+    details = describe(request.js, stream)
+    return r.stream_created(msgspec.structs.replace(details, domain=""))  # the only one without
 
 
 def update(request: Request) -> bytes:
-    body = decode_body(request.body, StreamConfigRequest)
+    body = decode_body(request.body, StreamConfigRequest, request.strict)
     given, rules = _config(body), _rules(request.js)
     check_config(given, rules, body.pedantic)  # a bad name is worse than a wrong one
     _check_name(request.name, given)
@@ -84,7 +86,7 @@ def update(request: Request) -> bytes:
 
 
 def _named_config(request: Request) -> StreamConfig:
-    body = decode_body(request.body, StreamConfigRequest)
+    body = decode_body(request.body, StreamConfigRequest, request.strict)
     named = _config(body)
     _check_name(request.name, named)
     config = check_create(named, _rules(request.js), body.pedantic)
@@ -97,7 +99,7 @@ def _rules(js: JetStream) -> Rules:
         stream = js.streams.get(name)
         return stream.config if stream is not None else None
 
-    return Rules(lookup=lookup)
+    return Rules(duplicate_window=js.settings.duplicate_window, lookup=lookup)
 
 
 # What a stream may ask for that this version checks but does not do yet.
@@ -132,7 +134,7 @@ def _check_name(name: str, config: StreamConfig) -> None:
 
 
 def info(request: Request) -> bytes:
-    options = decode_optional(request.body, StreamInfoRequest)
+    options = decode_optional(request.body, StreamInfoRequest, request.strict)
     stream = request.js.stream(request.name)
     details = describe(request.js, stream, deleted=options.deleted_details)
     leader = ClusterInfo(leader=request.js.server_name)
@@ -157,7 +159,7 @@ def delete(request: Request) -> bytes:
 
 
 def purge(request: Request) -> None:
-    body = decode_optional(request.body, StreamPurgeRequest)
+    body = decode_optional(request.body, StreamPurgeRequest, request.strict)
     if body.seq and body.keep:
         raise error(10003)
     stream = request.js.stream(request.name)
@@ -172,7 +174,7 @@ def purge(request: Request) -> None:
 
 
 def names(request: Request) -> bytes:
-    body = decode_optional(request.body, StreamNamesRequest)
+    body = decode_optional(request.body, StreamNamesRequest, request.strict)
     found = request.js.names(body.subject.encode())
     offset = min(max(body.offset, 0), len(found))
     page = found[offset : offset + NAMES_PAGE]
@@ -184,7 +186,7 @@ def names(request: Request) -> bytes:
 
 
 def listing(request: Request) -> bytes:
-    body = decode_optional(request.body, StreamListRequest)
+    body = decode_optional(request.body, StreamListRequest, request.strict)
     found = request.js.names(body.subject.encode())
     offset = min(max(body.offset, 0), len(found))
     page = [
@@ -206,6 +208,7 @@ def describe(
         config=config,
         created=time_text(stream.created_ns),
         state=state_of(stream, deleted),
+        domain=js.settings.domain,
         ts=time_text(js.clock.now_ns()),
     )
 

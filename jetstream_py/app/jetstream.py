@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jetstream_py.api.service import ApiService
 from jetstream_py.app.failure import StartError
 from jetstream_py.engine.jetstream import JetStream
+from jetstream_py.engine.settings import Settings
 from jetstream_py.gotext import duration
 from jetstream_py.nuid import Nuid
 from jetstream_py.server.internal import Internal
@@ -19,19 +21,35 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
 
 
-# Settings that the configuration knows and this version does not act on.
-_WITHOUT_EFFECT = ("domain", "strict", "limits")
 _SYNC_INTERVAL = 120_000_000_000  # what nats-server says beside `sync_always`
 
 
-def _bytes(setting: object) -> int:
-    """A size from the configuration; what is not given is no limit."""
+_CONSUMERS = 1000  # what nats-server says beside its limits
+
+
+def _number(setting: object) -> int:
+    """A size or a number from the configuration; what is not given is no limit."""
     return setting if isinstance(setting, int) else 0
 
 
 def _seconds(setting: object) -> float:
-    """`sync_interval` in seconds; always is 0."""
+    """A duration; `always`, and what is not given, is 0."""
     return setting if isinstance(setting, float) and setting > 0 else 0.0
+
+
+def engine_settings(given: Mapping[str, object]) -> Settings:
+    """The `jetstream` block as the engine sees it."""
+    limits = given.get("limits")
+    limits = limits if isinstance(limits, dict) else {}
+    return Settings(
+        domain=str(given.get("domain") or ""),
+        strict=given.get("strict") is not False,
+        sync_interval=_seconds(given.get("sync_interval")),
+        duplicate_window=round(_seconds(limits.get("duplicate_window")) * 1e9),
+        max_ack_pending=_number(limits.get("max_ack_pending")),
+        max_request_batch=_number(limits.get("max_request_batch")),
+        max_ha_assets=_number(limits.get("max_ha_assets")),
+    )
 
 
 class JetStreamPart:
@@ -43,11 +61,11 @@ class JetStreamPart:
         log = broker.log
         log.info("Starting JetStream")
         began = broker.clock.monotonic()
-        settings = broker.options.jetstream.settings
-        interval = _seconds(settings.get("sync_interval"))
-        self._interval_ns = round(interval * 1e9)
+        given = broker.options.jetstream.settings
+        self._settings = settings = engine_settings(given)
+        self._interval_ns = round(settings.sync_interval * 1e9)
         try:
-            self.store = Store(path, loop.call_soon_threadsafe, lazy=interval > 0)
+            self.store = Store(path, loop.call_soon_threadsafe, lazy=self._interval_ns > 0)
         except StoreError as error:
             hint = "Choose another directory with -sd, or check this one with jetstream-py verify"
             raise StartError(f"Can't start JetStream: {error}", hint) from error
@@ -61,32 +79,33 @@ class JetStreamPart:
             self._failed,
             broker.server_name,
             Nuid(os.urandom).next,
-            {kind: _bytes(settings.get(f"max_{kind}_store")) for kind in ("file", "memory")},
-            interval,
+            {kind: _number(given.get(f"max_{kind}_store")) for kind in ("file", "memory")},
+            settings,
         )
         self.js.recover()
         self.api = ApiService(self.js, broker.options.max_pending)
         log.info("---------------- JETSTREAM ----------------")
-        log.info("  Strict:          true")
+        if settings.strict:
+            log.info("  Strict:          true")
         log.info(f"  Durability:      {self._durability()}")
         log.info(f'  Store Directory: "{path}"')
+        if settings.domain:
+            log.info(f"  Domain:          {settings.domain}")
         log.info(f"  API Level:       {API_LEVEL}")
         log.info("-------------------------------------------")
         for name, stream in self.js.streams.items():
             log.info(f"  Restored {stream.store.messages} messages for stream '{name}'")
         took = (broker.clock.monotonic() - began) * 1000
         log.info(f"Took {took:.3f}ms to start JetStream")
-        if interval:
+        if self._interval_ns:
             log.warn("sync_interval is set: AN ACK DOES NOT MEAN THAT THE MESSAGE IS ON DISK")
             log.warn(
                 f"A crash of the server or a power cut loses up to {duration(self._interval_ns)} "
                 "of acknowledged messages; `sync_interval: always` loses none"
             )
-        for name in _WITHOUT_EFFECT:
-            if settings.get(name) not in (None, "always", True):
-                log.warn(f"jetstream.{name} has no effect in this version")
         self._path = path
         broker.jetstream = True
+        broker.jetstream_domain = settings.domain
         broker.jetstream_varz = self.varz
 
     def _durability(self) -> str:
@@ -96,7 +115,7 @@ class JetStreamPart:
 
     def varz(self) -> dict[str, object]:
         """JetStream's part of /varz."""
-        js, most = self.js, self.js.most
+        js, most, settings = self.js, self.js.most, self._settings
         return {
             "config": {
                 "max_memory": most["memory"] or -1,
@@ -104,7 +123,8 @@ class JetStreamPart:
                 "store_dir": self._path,
                 "sync_interval": self._interval_ns or _SYNC_INTERVAL,
                 **({} if self._interval_ns else {"sync_always": True}),
-                "strict": True,
+                **({"domain": settings.domain} if settings.domain else {}),
+                **({"strict": True} if settings.strict else {}),
             },
             "stats": {
                 "memory": js.used("memory"),
@@ -119,8 +139,19 @@ class JetStreamPart:
                     "errors": self.api.errors,
                 },
             },
-            "limits": {},
+            "limits": self._limits(),
         }
+
+    def _limits(self) -> dict[str, int]:
+        settings = self._settings
+        found = {
+            "max_request_batch": settings.max_request_batch,
+            "max_ack_pending": settings.max_ack_pending,
+            "max_ha_assets": settings.max_ha_assets,
+            "max_duplicate_window": settings.duplicate_window,
+            "default_max_consumers": _CONSUMERS,
+        }
+        return {name: limit for name, limit in found.items() if limit}
 
     def close(self) -> None:
         self._broker.log.info("Initiating JetStream Shutdown...")

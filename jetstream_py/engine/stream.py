@@ -38,7 +38,7 @@ AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messa
 class Shared:
     """What all streams of an account share."""
 
-    __slots__ = ("clock", "outbox", "publisher", "soon", "store", "timers")
+    __slots__ = ("clock", "domain", "outbox", "publisher", "soon", "store", "timers")
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class Shared:
         outbox: Outbox,
         publisher: Publisher,
         soon: Soon,
+        domain: str,
     ) -> None:
         self.clock = clock
         self.timers = timers
@@ -55,6 +56,7 @@ class Shared:
         self.outbox = outbox
         self.publisher = publisher
         self.soon = soon  # run something at the end of the tick
+        self.domain = domain
 
 
 class Stream:
@@ -77,7 +79,7 @@ class Stream:
         """Take a checked configuration; lowered limits apply at once."""
         self.config = config
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
-        self._ack_start = pub_ack_start(config.name)
+        self._ack_start = pub_ack_start(config.name, self.shared.domain)
         self.dedupe.window_ns = config.duplicate_window
         transform, republish = config.subject_transform, config.republish
         self._transform: Transform | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from jetstream_py.api.service import ApiService
 from jetstream_py.engine.jetstream import JetStream
+from jetstream_py.engine.settings import Settings
 from jetstream_py.server.internal import Internal
 from jetstream_py.store import Store
 from tests.server.harness import Bench
@@ -35,7 +36,7 @@ class World:
             bus,
             soon,
             self._failed,
-            sync_interval=sync_interval,
+            settings=Settings(sync_interval=sync_interval),
         )
         self.js.recover()
         self.api = ApiService(self.js, 1 << 20)

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from tests.jetstream.support import LATER, STORAGES, JetStream, own_server, scenario
+from tests.jetstream.support import STORAGES, JetStream, own_server, scenario
 
 
 @STORAGES
@@ -207,7 +207,6 @@ def test_input_transform(js: JetStream) -> None:
     assert js.subjects("P") == {"q.1": 2}
 
 
-@LATER
 @own_server("PUB-001", config='jetstream { domain: "hub" }\n')
 def test_domain(js: JetStream) -> None:
     js.create("P")
