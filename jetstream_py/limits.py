@@ -53,6 +53,8 @@ STORE_AHEAD: Final = 64 * 1024 * 1024  # the file is extended by so much before 
 STORE_INLINE: Final = (
     64 * 1024
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
+# With a sync interval, what may wait for it: a power cut never takes more than this.
+INTERVAL_BYTES: Final = 8 * 1024 * 1024
 BLOCK_BYTES: Final = 64 * 1024  # a block is cut here (32 KiB appends slower, 128 KiB reads slower)
 BLOCK_RECORDS: Final = 1024
 SMALL_BLOCK: Final = 32 * 1024  # tail blocks under this are merged ...
@@ -73,8 +75,11 @@ CHECKPOINT_CHANGES: Final = (
     256 * 1024
 )  # appended and removed records between checkpoints of a stream
 CHECKPOINT_BLOCKS: Final = 4096
+CHECKPOINT_IDLE: Final = 3.0  # seconds without a commit after which streams write one
 CHECKPOINT_SLICE: Final = 4096  # subjects a run, runs of a long table go into one group each
 CHECKPOINT_DIRS: Final = 1024  # dead bitmaps refreshed per group
+PURGE_RECORDS: Final = 4096  # messages a purge drops before others have their turn (some 15 ms)
+PURGE_BLOCKS: Final = 48  # ... or blocks it looks at
 RANGE_DELETE: Final = 2000  # keys of a deleted stream that one group removes
 VIEW_CACHE: Final = 32 * 1024 * 1024  # columns of blocks kept decoded, bytes
 PAGE_CACHE: Final = 32 * 1024 * 1024  # messages of blocks kept decoded, bytes

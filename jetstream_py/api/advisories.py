@@ -36,13 +36,16 @@ class ApiAudit(msgspec.Struct, omit_defaults=True):
     subject: str
     request: str = ""
     response: str = ""
+    domain: str = ""
 
 
 def stream_action(js: JetStream, name: str, action: str) -> None:
     subject = _SUBJECT + b"STREAM." + _PAST[action] + b"." + name.encode()
     if js.bus.has_interest(subject):
         now = time_text(js.clock.now_ns())
-        advisory = StreamAction(_TYPE + "stream_action", js.new_id(), now, name, action)
+        advisory = StreamAction(
+            _TYPE + "stream_action", js.new_id(), now, name, action, js.settings.domain
+        )
         js.outbox.send(js.bus, subject, msgspec.json.encode(advisory))
 
 
@@ -61,5 +64,6 @@ def audit(
         utf8(subject),
         utf8(request),
         utf8(response),
+        js.settings.domain,
     )
     js.outbox.send(js.bus, where, escape_json(msgspec.json.encode(advisory)))

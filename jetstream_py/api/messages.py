@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def get(request: Request) -> bytes:
-    body = decode_required(request.body, MsgGetRequest)
+    body = decode_required(request.body, MsgGetRequest, request.strict)
     check_selector(body)
     stream = request.js.stream(request.name)
     message = select(stream, body)
@@ -59,7 +59,7 @@ def select(stream: Stream, body: MsgGetRequest) -> Message | None:
 
 
 def delete(request: Request) -> bytes:
-    body = decode_required(request.body, MsgDeleteRequest)
+    body = decode_required(request.body, MsgDeleteRequest, request.strict)
     stream = request.js.stream(request.name)
     stream.delete(body.seq, erase=not body.no_erase)
     return r.encode(r.MsgDeleteResponse(success=True))

@@ -42,6 +42,11 @@ class Request(NamedTuple):
     service: ApiService
     name: str  # the stream in the subject, "" if there is none
     body: bytes
+    key: bytes
+    kind: type[r.Response]
+    subject: bytes
+    reply: bytes
+    caller: Caller | None
     consumer: str = ""
     filter: str = ""  # what follows the consumer
     headers: bytes = b""
@@ -54,11 +59,22 @@ class Request(NamedTuple):
     def events(self) -> ConsumerEvents:
         return self.service.events
 
+    @property
+    def strict(self) -> bool:
+        return self.service.js.settings.strict
+
+    def respond(self, answer: bytes | r.Answer) -> None:
+        """The answer of a verb that did not give it at once."""
+        self.service.conclude(self, answer, 0)
+
+    def refuse(self, refusal: ApiError) -> None:
+        self.service.conclude(self, r.failure(self.kind, refusal), 1)
+
 
 class Verb(NamedTuple):
-    """One row: how to answer, and the type of the answer when it fails."""
+    """One row: how to answer (None: later), and the type of the answer when it fails."""
 
-    run: Callable[[Request], bytes | r.Answer]
+    run: Callable[[Request], bytes | r.Answer | None]
     kind: type[r.Response]
     least: int = 1  # tokens that follow: a stream, a consumer, a filter
     most: int = 1
@@ -99,6 +115,19 @@ _UNCOUNTED = (b"STREAM.MSG.GET",)
 _UNCOUNTED_FAILURES = (b"STREAM.MSG.DELETE",)
 
 
+# What `$JS.<domain>.API.` may stand before. Key-value and object clients put it before their data, too.
+_API_SPACES = (
+    b"INFO",
+    b"STREAM.>",
+    b"CONSUMER.>",
+    b"DIRECT.>",
+    b"META.>",
+    b"SERVER.>",
+    b"ACCOUNT.>",
+)
+_DATA_SPACES = (b"$KV.>", b"$OBJ.>")
+
+
 class ApiService:
     """The API of one account."""
 
@@ -109,6 +138,15 @@ class ApiService:
         self.errors = 0
         self.events = js.shared.events = ConsumerEvents(js)
         self._subs = [js.bus.subscribe(API + b">", self.request)]
+        self._domain = b"$JS.%b.API." % js.settings.domain.encode()
+        if js.settings.domain:
+            self._subs += [
+                js.bus.subscribe(self._domain + space, self._request_by_domain)
+                for space in _API_SPACES
+            ]
+            self._subs += [
+                js.bus.subscribe(self._domain + space, self._forward) for space in _DATA_SPACES
+            ]
 
     def close(self) -> None:
         for sub in self._subs:
@@ -129,30 +167,63 @@ class ApiService:
         if found is None:
             return
         key, verb, names = found
-        request = Request(self, names.stream, body, names.consumer, names.filter, headers)
+        request = Request(
+            self,
+            names.stream,
+            body,
+            key,
+            verb.kind,
+            subject,
+            reply,
+            caller,
+            names.consumer,
+            names.filter,
+            headers,
+        )
         if verb.by_consumer and not self._is_there(names):
             return
-        failed = 0
         try:
             if self.js.store.failed:
                 raise error(10008)
             level.check(headers)
             answer = verb.run(request)
         except ApiError as refusal:
-            failed = 1
-            answer = r.failure(verb.kind, refusal)
-        data, block = answer if isinstance(answer, r.Answer) else (answer, b"")
-        if reply:
-            self.answer(reply, data, block)
-        counted = key not in _UNCOUNTED
-        if (failed or counted) and not verb.by_consumer:
-            self.total += 1  # account information counts the requests before it
-            self.errors += failed and key not in _UNCOUNTED_FAILURES
-            advisories.audit(self.js, subject, body, data, caller)
+            request.refuse(refusal)
+            return
+        if answer is not None:
+            request.respond(answer)
 
     def _is_there(self, names: Names) -> bool:
         stream = self.js.streams.get(names.stream)
         return stream is not None and names.consumer in stream.consumers
+
+    def _request_by_domain(
+        self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
+    ) -> None:
+        """The API by its other name: from here on everybody sees the usual one."""
+        self.request(API + subject[len(self._domain) :], reply, headers, body, caller)
+
+    def _forward(
+        self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
+    ) -> None:
+        """A publish to a bucket."""
+        bus, real = self.js.bus, subject[len(self._domain) :]
+        if bus.has_interest(real):
+            bus.publish(real, body, reply, headers)
+        elif reply and caller is not None and caller.wants_no_responders:
+            bus.publish(reply, b"", headers=b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % real)
+
+    def conclude(self, request: Request, answer: bytes | r.Answer, failed: int) -> None:
+        """Answer, count, tell those who audit."""
+        data, block = answer if isinstance(answer, r.Answer) else (answer, b"")
+        if request.reply:
+            self.answer(request.reply, data, block)
+        if VERBS[request.key].by_consumer:
+            return
+        if failed or request.key not in _UNCOUNTED:
+            self.total += 1  # account information counts the requests before it
+            self.errors += failed and request.key not in _UNCOUNTED_FAILURES
+            advisories.audit(self.js, request.subject, request.body, data, request.caller)
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)

@@ -57,6 +57,7 @@ def account_info(request: Request) -> bytes:
             reserved_storage=js.reserved("file"),
             streams=len(js.streams),
             consumers=sum(len(stream.consumers) for stream in js.streams.values()),
+            domain=js.settings.domain,
             api=ApiStats(level=API_LEVEL, total=service.total, errors=service.errors),
         )
     )
@@ -68,11 +69,12 @@ def create(request: Request) -> bytes:
     stream = request.js.create(config)
     if not exists:
         advisories.stream_action(request.js, config.name, "create")
-    return r.stream_created(describe(request.js, stream))
+    details = describe(request.js, stream)
+    return r.stream_created(msgspec.structs.replace(details, domain=""))  # the only one without
 
 
 def update(request: Request) -> bytes:
-    body = decode_body(request.body, StreamConfigRequest)
+    body = decode_body(request.body, StreamConfigRequest, request.strict)
     given, rules = _config(body), _rules(request.js)
     check_config(given, rules, body.pedantic)  # a bad name is worse than a wrong one
     _check_name(request.name, given)
@@ -85,7 +87,7 @@ def update(request: Request) -> bytes:
 
 
 def _named_config(request: Request) -> StreamConfig:
-    body = decode_body(request.body, StreamConfigRequest)
+    body = decode_body(request.body, StreamConfigRequest, request.strict)
     named = _config(body)
     _check_name(request.name, named)
     config = check_create(named, _rules(request.js), body.pedantic)
@@ -98,15 +100,13 @@ def _rules(js: JetStream) -> Rules:
         stream = js.streams.get(name)
         return stream.config if stream is not None else None
 
-    return Rules(lookup=lookup)
+    return Rules(duplicate_window=js.settings.duplicate_window, lookup=lookup)
 
 
 # What a stream may ask for that this version checks but does not do yet.
 UNAVAILABLE = (
     "mirror",
     "sources",
-    "subject_transform",
-    "republish",
     "allow_msg_ttl",
     "subject_delete_marker_ttl",
     "allow_msg_counter",
@@ -135,7 +135,7 @@ def _check_name(name: str, config: StreamConfig) -> None:
 
 
 def info(request: Request) -> bytes:
-    options = decode_optional(request.body, StreamInfoRequest)
+    options = decode_optional(request.body, StreamInfoRequest, request.strict)
     stream = request.js.stream(request.name)
     details = describe(request.js, stream, deleted=options.deleted_details)
     leader = ClusterInfo(leader=request.js.server_name)
@@ -159,17 +159,23 @@ def delete(request: Request) -> bytes:
     return r.encode(r.StreamDeleteResponse(success=True))
 
 
-def purge(request: Request) -> bytes:
-    body = decode_optional(request.body, StreamPurgeRequest)
+def purge(request: Request) -> None:
+    body = decode_optional(request.body, StreamPurgeRequest, request.strict)
     if body.seq and body.keep:
         raise error(10003)
     stream = request.js.stream(request.name)
-    count = stream.purge(body.filter.encode(), body.seq, body.keep)
-    return r.encode(r.StreamPurgeResponse(success=True, purged=count))
+
+    def done(count: int | None) -> None:
+        if count is None:
+            request.refuse(error(10059))
+        else:
+            request.respond(r.encode(r.StreamPurgeResponse(success=True, purged=count)))
+
+    stream.purge(body.filter.encode(), body.seq, body.keep, done)
 
 
 def names(request: Request) -> bytes:
-    body = decode_optional(request.body, StreamNamesRequest)
+    body = decode_optional(request.body, StreamNamesRequest, request.strict)
     found = request.js.names(body.subject.encode())
     offset = min(max(body.offset, 0), len(found))
     page = found[offset : offset + NAMES_PAGE]
@@ -181,7 +187,7 @@ def names(request: Request) -> bytes:
 
 
 def listing(request: Request) -> bytes:
-    body = decode_optional(request.body, StreamListRequest)
+    body = decode_optional(request.body, StreamListRequest, request.strict)
     found = request.js.names(body.subject.encode())
     offset = min(max(body.offset, 0), len(found))
     page = [
@@ -203,6 +209,7 @@ def describe(
         config=config,
         created=time_text(stream.created_ns),
         state=state_of(stream, deleted),
+        domain=js.settings.domain,
         ts=time_text(js.clock.now_ns()),
     )
 

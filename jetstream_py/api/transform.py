@@ -67,6 +67,14 @@ def check_mapping(destination: str) -> None:
         _check_tokens(destination.split("."))
 
 
+def parse_token(token: str) -> tuple[str, list[str]] | None:
+    """The function that a token of a checked destination calls, in small letters, and its arguments."""
+    if match := _DOLLAR.match(token):
+        return "wildcard", [match[1]]
+    match = _CALL.match(token) if _is_call(token) else None
+    return (match[1].lower(), _ARGUMENTS.split(match[2])) if match else None
+
+
 def _is_pattern(subject: str) -> bool:
     tokens = subject.split(".")
     return all(tokens) and ">" not in tokens[:-1]

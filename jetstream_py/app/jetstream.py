@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jetstream_py.api.service import ApiService
 from jetstream_py.app.failure import StartError
 from jetstream_py.engine.jetstream import JetStream
+from jetstream_py.engine.settings import Settings
+from jetstream_py.gotext import duration
 from jetstream_py.nuid import Nuid
 from jetstream_py.server.internal import Internal
 from jetstream_py.store import Store, StoreError
@@ -18,13 +21,35 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
 
 
-# Settings that the configuration knows and this version does not act on.
-_WITHOUT_EFFECT = ("sync_interval", "domain", "strict", "limits")
+_SYNC_INTERVAL = 120_000_000_000  # what nats-server says beside `sync_always`
 
 
-def _bytes(setting: object) -> int:
-    """A size from the configuration; what is not given is no limit."""
+_CONSUMERS = 1000  # what nats-server says beside its limits
+
+
+def _number(setting: object) -> int:
+    """A size or a number from the configuration; what is not given is no limit."""
     return setting if isinstance(setting, int) else 0
+
+
+def _seconds(setting: object) -> float:
+    """A duration; `always`, and what is not given, is 0."""
+    return setting if isinstance(setting, float) and setting > 0 else 0.0
+
+
+def engine_settings(given: Mapping[str, object]) -> Settings:
+    """The `jetstream` block as the engine sees it."""
+    limits = given.get("limits")
+    limits = limits if isinstance(limits, dict) else {}
+    return Settings(
+        domain=str(given.get("domain") or ""),
+        strict=given.get("strict") is not False,
+        sync_interval=_seconds(given.get("sync_interval")),
+        duplicate_window=round(_seconds(limits.get("duplicate_window")) * 1e9),
+        max_ack_pending=_number(limits.get("max_ack_pending")),
+        max_request_batch=_number(limits.get("max_request_batch")),
+        max_ha_assets=_number(limits.get("max_ha_assets")),
+    )
 
 
 class JetStreamPart:
@@ -36,13 +61,15 @@ class JetStreamPart:
         log = broker.log
         log.info("Starting JetStream")
         began = broker.clock.monotonic()
+        given = broker.options.jetstream.settings
+        self._settings = settings = engine_settings(given)
+        self._interval_ns = round(settings.sync_interval * 1e9)
         try:
-            self.store = Store(path, loop.call_soon_threadsafe)
+            self.store = Store(path, loop.call_soon_threadsafe, lazy=self._interval_ns > 0)
         except StoreError as error:
             hint = "Choose another directory with -sd, or check this one with jetstream-py verify"
             raise StartError(f"Can't start JetStream: {error}", hint) from error
         bus = Internal(broker, broker.default_account)
-        settings = broker.options.jetstream.settings
         self.js = JetStream(
             self.store,
             broker.clock,
@@ -52,38 +79,52 @@ class JetStreamPart:
             self._failed,
             broker.server_name,
             Nuid(os.urandom).next,
-            {kind: _bytes(settings.get(f"max_{kind}_store")) for kind in ("file", "memory")},
+            {kind: _number(given.get(f"max_{kind}_store")) for kind in ("file", "memory")},
+            settings,
         )
         self.js.recover()
         self.api = ApiService(self.js, broker.options.max_pending)
         log.info("---------------- JETSTREAM ----------------")
-        log.info("  Strict:          true")
-        log.info("  Durability:      every ack is synced to disk first")
+        if settings.strict:
+            log.info("  Strict:          true")
+        log.info(f"  Durability:      {self._durability()}")
         log.info(f'  Store Directory: "{path}"')
+        if settings.domain:
+            log.info(f"  Domain:          {settings.domain}")
         log.info(f"  API Level:       {API_LEVEL}")
         log.info("-------------------------------------------")
         for name, stream in self.js.streams.items():
             log.info(f"  Restored {stream.store.messages} messages for stream '{name}'")
         took = (broker.clock.monotonic() - began) * 1000
         log.info(f"Took {took:.3f}ms to start JetStream")
-        for name in _WITHOUT_EFFECT:
-            if settings.get(name) not in (None, "always", True):
-                log.warn(f"jetstream.{name} has no effect in this version")
+        if self._interval_ns:
+            log.warn("sync_interval is set: AN ACK DOES NOT MEAN THAT THE MESSAGE IS ON DISK")
+            log.warn(
+                f"A crash of the server or a power cut loses up to {duration(self._interval_ns)} "
+                "of acknowledged messages; `sync_interval: always` loses none"
+            )
         self._path = path
         broker.jetstream = True
+        broker.jetstream_domain = settings.domain
         broker.jetstream_varz = self.varz
+
+    def _durability(self) -> str:
+        if self._interval_ns:
+            return f"acks leave BEFORE the sync, which comes every {duration(self._interval_ns)}"
+        return "every ack is synced to disk first"
 
     def varz(self) -> dict[str, object]:
         """JetStream's part of /varz."""
-        js, most = self.js, self.js.most
+        js, most, settings = self.js, self.js.most, self._settings
         return {
             "config": {
                 "max_memory": most["memory"] or -1,
                 "max_storage": most["file"] or -1,
                 "store_dir": self._path,
-                "sync_interval": 0,
-                "sync_always": True,
-                "strict": True,
+                "sync_interval": self._interval_ns or _SYNC_INTERVAL,
+                **({} if self._interval_ns else {"sync_always": True}),
+                **({"domain": settings.domain} if settings.domain else {}),
+                **({"strict": True} if settings.strict else {}),
             },
             "stats": {
                 "memory": js.used("memory"),
@@ -98,8 +139,19 @@ class JetStreamPart:
                     "errors": self.api.errors,
                 },
             },
-            "limits": {},
+            "limits": self._limits(),
         }
+
+    def _limits(self) -> dict[str, int]:
+        settings = self._settings
+        found = {
+            "max_request_batch": settings.max_request_batch,
+            "max_ack_pending": settings.max_ack_pending,
+            "max_ha_assets": settings.max_ha_assets,
+            "max_duplicate_window": settings.duplicate_window,
+            "default_max_consumers": _CONSUMERS,
+        }
+        return {name: limit for name, limit in found.items() if limit}
 
     def close(self) -> None:
         self._broker.log.info("Initiating JetStream Shutdown...")

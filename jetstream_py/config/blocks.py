@@ -240,7 +240,7 @@ JETSTREAM_KEYS: Final[Table] = table(
     _kept(
         "sync_interval sync",
         kinds.Kind("duration or always", _sync_interval),
-        "longest time to sync",
+        "acks wait for the sync (`always`, the default), or it comes so long after them",
     ),
     _kept("unique_tag", kinds.TEXT, "no effect on a single server"),
     _kept("extension_hint", kinds.TEXT, "no effect on a single server"),

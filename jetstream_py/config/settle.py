@@ -46,6 +46,16 @@ def complaints(draft: Draft) -> Iterator[str]:
     yield from _unknown_users(draft)
     yield from _out_of_range(options)
     yield from _bad_addresses(options)
+    yield from _bad_domain(str(options.jetstream.settings.get("domain") or ""))
+
+
+def _bad_domain(domain: str) -> Iterator[str]:
+    """It is a token of a subject."""
+    if any(char in domain for char in ".*>"):
+        yield "invalid domain name: may not contain ., * or >"
+    elif any(char in domain for char in " \t\r\n\f"):
+        derived = gotext.quote(f"$JS.{domain}.API.>")
+        yield f"invalid domain name: derived {derived} is not a valid subject"
 
 
 def _unknown_users(draft: Draft) -> Iterator[str]:

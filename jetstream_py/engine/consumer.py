@@ -6,7 +6,7 @@ then what is new, as long as the outlet wants more and `max_ack_pending` allows.
 of these may have changed. It works in slices, so that a consumer with a million messages ahead does not
 keep the loop from others.
 
-Only what is on disk is delivered: `wake` is called after the commit, and reads end at `durable_seq`.
+Only what is on disk is delivered: `wake` is called after the commit, and reads end at `visible_seq`.
 
 Everything that happens by itself (late acks, ends of requests, heartbeats, the end of a pause, inactivity)
 hangs on one alarm: the earliest of all. It may ring too early, never too late.
@@ -207,7 +207,6 @@ class Consumer:
 
     def _serve(self) -> None:
         outlet, unacked, position = self.outlet, self.unacked, self.position
-        store = self.stream.store
         left = SLICE
         while wanted := outlet.wants():
             if self.paused:
@@ -226,7 +225,7 @@ class Consumer:
             if room <= 0:
                 outlet.at_limit()
                 return
-            messages = position.read(room, store.durable_seq)
+            messages = position.read(room, self.stream.visible_seq)
             if not messages:
                 outlet.at_end()
                 return

@@ -45,6 +45,7 @@ class Consumers(dict[str, Consumer]):
         self._shared = stream.shared
         self._subs: dict[str, list[Any]] = {}
         self._announced = False
+        self.purging = False
         self._next_cid = 1
         self._holder: Consumer | None = None  # who needed a message when last asked
         self._interest: dict[bytes, bool] = {}  # subjects that somebody's filter covers, or not
@@ -155,6 +156,8 @@ class Consumers(dict[str, Consumer]):
 
     def settle(self) -> None:
         """Tell the consumers which messages are gone."""
+        if self.purging:
+            return  # they will hear of it when it is done
         removed = self._stream.store.removed
         if removed:
             self._stream.store.removed = []
@@ -167,6 +170,8 @@ class Consumers(dict[str, Consumer]):
                 consumer.trimmed(first)
 
     def purged(self, pattern: bytes) -> None:
+        """A purge is done."""
+        self.purging = False
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
             consumer.purged(pattern, removed or ())

@@ -14,7 +14,10 @@ import msgspec
 
 from jetstream_py.api.errors import error
 from jetstream_py.api.types import StreamConfig
+from jetstream_py.engine.idle import IdleCheckpoint
+from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.outbox import Outbox
+from jetstream_py.engine.settings import Settings
 from jetstream_py.engine.shared import Bus, Shared
 from jetstream_py.engine.stream import Stream
 from jetstream_py.subject import overlap
@@ -46,15 +49,26 @@ class JetStream:
         server_name: str = "",
         new_id: Callable[[], str] = lambda: "",
         most: Mapping[str, int] | None = None,
+        settings: Settings = Settings(),  # noqa: B008 - it is frozen
     ) -> None:
+        """`soon` runs a function at the end of the tick."""
         self.store = store
         self.server_name = server_name
         self.new_id = new_id
+        self.settings = settings
         self.most = most or {}  # bytes that streams of a kind may reserve together
         self.clock = clock
         self.bus = bus
-        self.outbox = Outbox(store, soon, failed)
-        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id)
+        self._interval: SyncInterval | None = None
+        commit_soon = soon
+        if store.lazy:
+            self._interval = SyncInterval(store, timers, soon, settings.sync_interval)
+            commit_soon = self._interval.soon
+        self.outbox = Outbox(store, commit_soon, failed)
+        if self._interval is not None:
+            self._interval.commit_soon = self.outbox.commit_soon
+        self._idle = IdleCheckpoint(store, timers, self.outbox.commit_soon)
+        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id, settings.domain)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
 
@@ -69,8 +83,13 @@ class JetStream:
             self._listen(stream)
         if self.store.dirty:
             self.outbox.commit_soon()
+        if self.streams:
+            self._idle.arm()
 
     def close(self) -> None:
+        self._idle.close()
+        if self._interval is not None:
+            self._interval.close()
         for name, stream in self.streams.items():
             self._mute(name)
             stream.close()

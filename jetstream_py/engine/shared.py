@@ -88,6 +88,7 @@ class Shared:
         bus: Bus,
         soon: Callable[[Callable[[], None]], object],
         new_id: Callable[[], str],
+        domain: str = "",
     ) -> None:
         self.clock = clock
         self.timers = timers
@@ -96,6 +97,7 @@ class Shared:
         self.bus = bus
         self.soon = soon
         self.new_id = new_id
+        self.domain = domain
         self.events: Events  # set by the API, which knows how advisories look
         self._news: list[Stream] = []
         outbox.committed = self._tell

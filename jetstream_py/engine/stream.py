@@ -10,6 +10,7 @@ the clock that is set for the oldest message and sleeps when there is none.
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -18,6 +19,9 @@ from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.engine.purge import PurgeDone, run_purge
+from jetstream_py.engine.republish import Republisher
+from jetstream_py.engine.transform import Transform, compile_transform
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
@@ -50,13 +54,22 @@ class Stream:
         """Take a checked configuration; lowered limits apply at once."""
         self.config = config
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
-        self._ack_start = pub_ack_start(config.name)
+        self._ack_start = pub_ack_start(config.name, self.shared.domain)
         self.dedupe.window_ns = config.duplicate_window
+        transform, republish = config.subject_transform, config.republish
+        self._transform: Transform | None = None
+        if transform is not None:
+            self._transform = compile_transform(transform.src, transform.dest, random.randrange)
+        self._republisher: Republisher | None = None
+        if republish is not None:
+            self._republisher = Republisher(config.name, republish, random.randrange)
         self._unlimited = config.retention != "interest" and not (
             config.sealed
             or config.no_ack
             or config.max_age
             or config.max_msg_size >= 0
+            or self._transform
+            or self._republisher
             or max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
         )
         self._enforce_all()
@@ -81,6 +94,11 @@ class Stream:
         for timer in (self._age, self._ids):
             if timer is not None:
                 timer.cancel()
+
+    @property
+    def visible_seq(self) -> int:
+        """Consumers see messages up to here: what is on disk, unless acks leave before that, too."""
+        return self.store.last_seq if self.shared.store.lazy else self.store.durable_seq
 
     # -- publish ----------------------------------------------------------------------------------
 
@@ -121,6 +139,8 @@ class Stream:
         config = self.config
         if self.shared.store.failed:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self._transform is not None:
+            subject = self._transform(subject) or subject
         if config.sealed:
             raise error(10109)
         self._check_size(headers, data)
@@ -149,7 +169,13 @@ class Stream:
 
     def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
         now = self.shared.clock.now_ns()
+        republisher = self._republisher
+        copy_to = republisher.wants(subject) if republisher is not None else b""
+        last = self.store.last(subject) if copy_to else 0
         seq = self.store.append(subject, headers, data, now)
+        if republisher is not None and copy_to:
+            stored = (subject, headers, data, seq, now)
+            republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)
         self._last_id = msg_id
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
@@ -268,22 +294,34 @@ class Stream:
 
     # -- administration ---------------------------------------------------------------------------
 
-    def purge(self, pattern: bytes, before: int, keep: int) -> int:
+    def purge(self, pattern: bytes, before: int, keep: int, done: PurgeDone) -> None:
+        """`done` gets the count, at once or after a while (`purge`), or None if the stream is gone."""
         self._check_open(self.config.deny_purge, 10110, "stream purge not permitted")
+
+        def finish(count: int | None) -> None:
+            if count is not None:
+                self._purged(before if not pattern and not keep else 0)
+                self.consumers.purged(pattern)
+            done(count)
+
+        self.consumers.purging = True
+
+        run_purge(self, self.store.begin_purge(pattern, before, keep), finish)
+
+    def _purged(self, before: int) -> None:
         store = self.store
-        count = store.purge(pattern, before, keep)
-        if not pattern and not keep and before > store.last_seq + 1:
+        if before > store.last_seq + 1:
             store.skip(before - 1 - store.last_seq)  # a purge may go beyond the end
         elif store.last_seq == 0 and store.first_seq == 0:
             store.start_at(1)
+        self.shared.store.sync_next()
         self.shared.outbox.commit_soon()
-        self.consumers.purged(pattern)
-        return count
 
     def delete(self, seq: int, erase: bool) -> None:
         self._check_open(self.config.deny_delete, 10057, "message delete not permitted")
         if self.store.remove(seq, erase) is None:
             raise self._not_there(seq)
+        self.shared.store.sync_next()
         self.shared.outbox.commit_soon()
         self.consumers.announce()
 

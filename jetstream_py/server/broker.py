@@ -108,6 +108,7 @@ class Broker:
         self.stalled_clients = 0
         self.lame_duck_mode = False
         self.jetstream = False  # told in INFO once streams are served
+        self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
         self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
@@ -250,6 +251,7 @@ class Broker:
                 client_ip=session.ip,
                 auth_required=self.auth_required and not hidden,
                 jetstream=self.jetstream,
+                domain=self.jetstream_domain,
                 ldm=self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",

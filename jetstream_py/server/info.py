@@ -19,11 +19,12 @@ class Info(msgspec.Struct, omit_defaults=True, kw_only=True):
     host: str
     port: int
     headers: bool
+    auth_required: bool = False
     max_payload: int
     jetstream: bool = False
     client_id: int
     client_ip: str
-    auth_required: bool = False
+    domain: str = ""
     ldm: bool = False
     connect_urls: list[str] = []
     connect_info: bool = False

@@ -5,13 +5,15 @@ block, summary, oplog     what is written: blocks, their index entries, the log 
 subjects, directory, tail, search, scan, oldest    what the loop knows and how it looks things up
 home, reader              the shared read snapshot, caches, reading through them
 file_stream, memory       the two streams
+purge                     millions of removals, in slices
 group, writer, committer  the way to the disk
 compact, checkpoint, recovery, opening, verify     housekeeping and start-up
+pages, scrub              LMDB's file behind its back: is it whole, and erasing what is free
 """
 
 from .opening import compact as compact_file
 from .store import Store
-from .types import Message, StoreError, StreamStore
+from .types import Message, Purge, StoreError, StreamStore
 from .verify import verify
 
-__all__ = ["Message", "Store", "StoreError", "StreamStore", "compact_file", "verify"]
+__all__ = ["Message", "Purge", "Store", "StoreError", "StreamStore", "compact_file", "verify"]

@@ -118,6 +118,7 @@ class Checkpointer:
     blocks: int = 0  # blocks written since
     changed: set[bytes] = field(default_factory=set)
     force: bool = False  # the next group must carry all of it
+    wanted: bool = False  # begin though it is not due, and go on with groups of its own
     anew: bool = False  # what is on disk is worthless: a full table, all in the next group
     debt: bool = True  # something happened since the last one
     pending: _Pending | None = None
@@ -129,7 +130,7 @@ class Checkpointer:
         """Add the next slice to the group's work, if there is one."""
         self.debt = True
         if self.pending is None:
-            if not self.force and not self.anew and not self.due():
+            if not (self.force or self.anew or self.wanted or self.due()):
                 return
             self._begin(stream)
         elif self.anew and not self.pending.full:
@@ -214,4 +215,4 @@ class Checkpointer:
         )
         self.pending = None
         self.changes = self.blocks = 0
-        self.force = self.anew = self.debt = False
+        self.force = self.anew = self.wanted = self.debt = False

@@ -27,6 +27,8 @@ from . import failpoints
 from .checksum import Extend
 from .group import Group, Report
 from .home import Databases
+from .pages import PageError
+from .scrub import Scrubber
 from .writer import Writer
 
 _WHATEVER = 1 << 62  # a size that needs no extension: LMDB extends the file itself
@@ -46,7 +48,10 @@ class Committer:
         self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
         self._size = os.fstat(self._fd).st_size
         self._page = env.stat()["psize"]
-        self._queue: SimpleQueue[tuple[Group, Callable[[Result], None]] | None] = SimpleQueue()
+        self._scrubber = Scrubber(self._fd)
+        self._queue: SimpleQueue[tuple[Group | None, Callable[[Result], None]] | None] = (
+            SimpleQueue()
+        )
         self._thread: threading.Thread | None = None
         if not hasattr(os, "posix_fallocate"):
             self._size = _WHATEVER
@@ -69,10 +74,27 @@ class Committer:
                 raise
             txn.commit()
             failpoints.hit("commit.after")
+            report.scrub = group.scrub
             return report, self._env.begin(buffers=True), ""
         except Exception as error:
             self.failed = f"the store stopped: a commit failed: {error}"
             return None, None, self.failed
+
+    def adopt(self, env: lmdb.Environment, databases: Databases) -> None:
+        """The environment was opened anew."""
+        self._env, self._databases = env, databases
+
+    def scrub(self) -> Result:
+        """See `scrub`. A disk that fails here is as bad as one that fails in a commit."""
+        try:
+            failpoints.hit("scrub")
+            self._scrubber.run()
+        except PageError as error:
+            return None, None, f"deleted messages could not be erased: {error}"
+        except Exception as error:
+            self.failed = f"the store stopped: free pages could not be erased: {error}"
+            return None, None, self.failed
+        return None, None, ""
 
     def _extend_file(self, coming: int) -> None:
         used = (self._env.info()["last_pgno"] + 1) * self._page
@@ -93,8 +115,8 @@ class Committer:
                 raise
 
     # -- thread ------------------------------------------------------------------------------------
-    def start(self, group: Group, done: Callable[[Result], None]) -> None:
-        """Write the group in the thread, which then calls `done`."""
+    def start(self, group: Group | None, done: Callable[[Result], None]) -> None:
+        """Write the group in the thread, which then calls `done`; without a group, scrub."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
             self._thread.start()
@@ -103,7 +125,7 @@ class Committer:
     def _work(self) -> None:
         while (item := self._queue.get()) is not None:
             group, done = item
-            done(self.run(group))
+            done(self.run(group) if group is not None else self.scrub())
 
     def stop(self) -> None:
         """Finish what runs and end the thread."""

@@ -20,6 +20,7 @@ NAMES: Final = frozenset(
         "commit.checkpoint",  # so are the checkpoint's parts
         "commit.before",  # all is in the transaction
         "commit.after",  # committed and synced, the loop not told yet
+        "scrub",  # a commit that erased something is synced, its freed pages not yet overwritten
         "extend",  # the file is about to be extended
         "close.checkpoint",  # the last commit is about to run
     }

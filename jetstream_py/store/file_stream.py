@@ -22,6 +22,7 @@ from .directory import Directory
 from .group import Outcome, Work
 from .home import Home
 from .oldest import OldestQueues
+from .purge import FilePurge
 from .reader import Reader
 from .scan import Scan
 from .search import Search
@@ -55,12 +56,13 @@ class FileStream:
         self.garbage = 0  # bytes of dead records in blocks
         self.empty: set[Block] = set()  # blocks without a live record, dropped with the next group
         self.erase: set[Block] = set()  # blocks to be rewritten in the next group
-        self._scan = Scan(self)
+        self.scan = Scan(self)
         self._oldest = OldestQueues()
         self._dead: list[tuple[int, int]] = []
         self._deltas: defaultdict[bytes, int] = defaultdict(int)
         self._log_due = False
         self._late: dict[int, int] = {}
+        self._late_erase: set[int] = set()
         self._queued = False
         self._first_ts = (0, 0)
         self.closed = False
@@ -151,7 +153,8 @@ class FileStream:
     def remove(self, seq: int, erase: bool = False) -> Message | None:
         message = self.tail.live.get(seq)
         if message is not None:
-            self._remove_tail(message)
+            if self._remove_tail(message) and erase:
+                self._late_erase.add(seq)
         else:
             found = self.directory.find(seq)
             if found is None:
@@ -164,6 +167,7 @@ class FileStream:
             self._kill(block, i, seq, message.subject, size)
             if erase:
                 self.erase.add(block)
+                self.home.scrub = True
         if seq == self.first_seq:
             self._settle()
         self.touch()
@@ -187,16 +191,19 @@ class FileStream:
         self.touch()
         return True
 
-    def _remove_tail(self, message: Message) -> None:
+    def _remove_tail(self, message: Message) -> bool:
+        """True when the message is on its way to the disk."""
         seq, subject = message.seq, message.subject
         size = message_size(subject, message.headers, message.data)
-        if self.tail.remove(seq):
+        flies = self.tail.remove(seq)
+        if flies:
             self._dead.append((seq, size))
             self._deltas[subject] -= 1
             self._late[seq] = size
         else:
             self._log_due = True  # the sequence is used up, though no block will say so
         self._uncount(seq, subject, size)
+        return flies
 
     def _kill(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
         """A live record in a block dies."""
@@ -226,7 +233,7 @@ class FileStream:
             if self.last_seq or self.first_seq:
                 self.first_seq = self.last_seq + 1
             return
-        found = self._scan.first(max(self.first_seq, self.floor), None)
+        found = self.scan.first(max(self.first_seq, self.floor), None)
         assert found is not None
         self.first_seq = found
 
@@ -285,22 +292,35 @@ class FileStream:
         self.checkpointer.changes += count
 
     def purge(self, pattern: bytes = b"", before: int = 0, keep: int = 0) -> int:
-        if pattern in (b"", b">"):
-            end = before or self.last_seq + 1
-            return self.trim(self._scan.keep_from(end, keep) if keep else end)
-        if not self.messages:
-            return 0
-        was = self.messages
-        victims = self._scan.matches(self.table.filter(pattern), before or self.last_seq + 1)
-        for victim in victims[:-keep] if keep else victims:
-            if isinstance(victim, Message):
-                self._remove_tail(victim)
-            else:
-                self._kill(*victim)
-        if self.messages != was:
-            self._settle()
-            self.touch()
-        return was - self.messages
+        purge, count = FilePurge(self, pattern, before, keep), 0
+        while not purge.done:
+            count += purge.step()
+        return count
+
+    def begin_purge(self, pattern: bytes, before: int, keep: int) -> FilePurge:
+        return FilePurge(self, pattern, before, keep)
+
+    def kill_matches(self, block: Block, wanted: Filter, since: int, end: int) -> None:
+        """Live matches of a block in [since, end) die; the caller settles the head."""
+        positions = self.search.positions(block, wanted)
+        view = self.view(block) if positions else None
+        if view is None:
+            return
+        for i in positions:
+            seq = view.seq(i)
+            if since <= seq < end:
+                size = block.live_bytes if block.fat else view.size(i)
+                self._kill(block, i, seq, view.subject(i), size)
+
+    def drop_tail(self, wanted: Filter, since: int, end: int) -> None:
+        """The same for messages that are in no block yet."""
+        for message in self.tail.upto(end):
+            if message.seq >= since and message.subject in wanted.names:
+                self._remove_tail(message)
+
+    def settle_head(self) -> None:
+        self._settle()
+        self.touch()
 
     # -- damage ------------------------------------------------------------------------------------
     def read(self, block: Block, i: int, how: Callable[[Block, int], Message]) -> Message | None:
@@ -435,15 +455,15 @@ class FileStream:
             wanted = self._wanted(pattern, seq)
             if wanted is _NOTHING:
                 return []
-        return self._scan.run(seq, most, wanted, up_to)
+        return self.scan.run(seq, most, wanted, up_to)
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):
-            return self._scan.last(min(up_to or self.last_seq, self.last_seq), None)
+            return self.scan.last(min(up_to or self.last_seq, self.last_seq), None)
         if is_name(pattern):
             return self._last_of(pattern, up_to)
         if up_to:
-            return self._scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
+            return self.scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
         newest = 0
         bounds = sorted(
             ((self.table.last[name], name) for name in self.table.matching(pattern)), reverse=True
@@ -459,9 +479,9 @@ class FileStream:
         if not bound:
             return 0
         if up_to and bound > up_to:
-            return self._scan.last(up_to, self.table.filter(subject))
+            return self.scan.last(up_to, self.table.filter(subject))
         if not self.is_live(bound):
-            bound = self._scan.last(bound, self.table.filter(subject))
+            bound = self.scan.last(bound, self.table.filter(subject))
             if bound:
                 self.table.last[subject] = bound
         return bound
@@ -475,7 +495,7 @@ class FileStream:
         seq = queues.peek(subject)
         if seq and self.is_live(seq):
             return seq
-        seqs = self._scan.seqs_of(subject, count)
+        seqs = self.scan.seqs_of(subject, count)
         queues.forget(subject)
         queues.fill(subject, seqs)
         return seqs[0] if seqs else 0
@@ -484,19 +504,19 @@ class FileStream:
         everything = pattern in (b"", b">")
         if since <= self.first_seq:
             return self.messages if everything else self.table.count_of(pattern, self.messages)
-        return self._scan.count(since, None if everything else self.table.filter(pattern))
+        return self.scan.count(since, None if everything else self.table.filter(pattern))
 
     def subjects(self, pattern: bytes = b"") -> dict[bytes, int]:
         return self.table.counts(pattern)
 
     def seq_at(self, ts: int) -> int:
-        return self._scan.seq_at(ts)
+        return self.scan.seq_at(ts)
 
     def deleted(self) -> list[int]:
-        return self._scan.deleted()
+        return self.scan.deleted()
 
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
-        return self._scan.with_headers(since_ts)
+        return self.scan.with_headers(since_ts)
 
     # -- groups ------------------------------------------------------------------------------------
     def take(self) -> Work:
@@ -553,6 +573,8 @@ class FileStream:
             if block.page is not None:
                 pages.add(block, block.size + 200 * block.n)
         self._bury(set(made))
+        if self.checkpointer.wanted:
+            self.touch()  # the next slice
         for block, positions in outcome.bad:
             if self.view(block) is not None and positions:
                 self.lose(block, positions, "found damaged while rewriting its block")
@@ -563,6 +585,10 @@ class FileStream:
             found = self.directory.find(seq)
             if found is not None and found[0] in made:
                 found[0].kill(found[1], size)
+                if seq in self._late_erase:
+                    self.erase.add(found[0])
+                    self.home.scrub = True
+        self._late_erase.clear()
         if self.floor:
             for block in made:
                 if block.first < self.floor:

@@ -55,6 +55,7 @@ class Group:
     doomed: list[int] = field(default_factory=list)  # deleted streams, to be removed in slices
     size: int = 0
     heavy: bool = False  # more to do than its size tells
+    scrub: bool = False  # afterwards, what it removed must be nowhere in the file
 
 
 @dataclass(slots=True)
@@ -72,3 +73,4 @@ class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)  # doomed streams of which nothing is left
     used: int = 0  # bytes of all pages in use
+    scrub: bool = False  # see `Group`

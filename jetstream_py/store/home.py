@@ -80,6 +80,7 @@ class Home:
         self.touched: list[FileStream] = []
         self.staged = 0  # bytes of messages that no commit has taken yet
         self.busy = False
+        self.scrub = False  # the next group removes something that must be nowhere in the file
         self.bad_records = 0
         self.complaints: deque[str] = deque(maxlen=limits.COMPLAINTS)
         self.warn: Callable[[str], None] | None = None

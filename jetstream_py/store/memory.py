@@ -10,6 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator
 
+from jetstream_py import limits
+
 from .subjects import SubjectTable
 from .types import Message, read_some
 
@@ -204,6 +206,9 @@ class MemoryStream:
         return len(seqs)
 
     def purge(self, pattern: bytes = b"", before: int = 0, keep: int = 0) -> int:
+        return self._remove_all(self._matches(pattern, before, keep))
+
+    def _matches(self, pattern: bytes, before: int, keep: int) -> list[int]:
         everything = pattern in (b"", b">")
         names = [] if everything else list(self._table.matching(pattern))
         seqs = (
@@ -211,9 +216,13 @@ class MemoryStream:
         )
         if before:
             seqs = self._below(seqs, before)
-        if keep:
-            seqs = seqs[:-keep]
-        return self._remove_all(seqs)
+        return seqs[:-keep] if keep else seqs
+
+    def begin_purge(self, pattern: bytes, before: int, keep: int) -> MemoryPurge:
+        return MemoryPurge(self, self._matches(pattern, before, keep))
+
+    def drop_those_left(self, seqs: list[int]) -> int:
+        return self._remove_all([seq for seq in seqs if seq in self._all])
 
     # -- reads -------------------------------------------------------------------------------------
     def get(self, seq: int) -> Message | None:
@@ -276,3 +285,19 @@ class MemoryStream:
             message = self._all[seq]
             if message.headers:
                 yield message
+
+
+class MemoryPurge:
+    """See `Purge`. Finding what is to go is quick, dropping it is not."""
+
+    __slots__ = ("_at", "_seqs", "_stream", "done")
+
+    def __init__(self, stream: MemoryStream, seqs: list[int]) -> None:
+        self._stream, self._seqs, self._at = stream, seqs, 0
+        self.done = not seqs
+
+    def step(self) -> int:
+        at = self._at
+        self._at += limits.PURGE_RECORDS
+        self.done = self._at >= len(self._seqs)
+        return self._stream.drop_those_left(self._seqs[at : self._at])

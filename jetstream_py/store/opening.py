@@ -20,6 +20,7 @@ from jetstream_py import limits
 from . import failpoints, keys
 from .checksum import BEST, Extend, choose
 from .home import Databases
+from .pages import PageError, missing_bytes
 from .types import StoreError
 
 FILE: Final = "data.mdb"
@@ -80,6 +81,16 @@ def open_file(file: str, readonly: bool = False, readahead: bool = True) -> lmdb
     )
 
 
+def check_whole(file: str) -> None:
+    """Raises `StoreError` for a file that was cut: touching what is missing would kill the process."""
+    try:
+        missing = missing_bytes(file)
+    except PageError as error:
+        raise StoreError(f"cannot open {file}: not an LMDB file: {error}") from error
+    if missing:
+        raise StoreError(f"cannot open {file}: it was cut, its last {missing} bytes are missing")
+
+
 def create(path: str) -> None:
     """Make an empty store in the directory."""
     file = os.path.join(path, FILE)
@@ -137,6 +148,7 @@ def compact(path: str) -> tuple[int, int]:
     fresh = file + ".new"
     held = lock(path)
     try:
+        check_whole(file)
         before = os.path.getsize(file)
         if os.path.exists(fresh):
             os.unlink(fresh)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 PAGE_WORTH = 6  # records of a block from which on it pays to decode it as a whole
 
-Victim = tuple[Block, int, int, bytes, int]  # block, position, sequence, subject, size
-
 
 class Scan:
     """Long reads of one stream."""
@@ -143,35 +141,16 @@ class Scan:
         for block in reversed(directory.blocks[: directory.at(end - 1) + 1]):
             if not block.live or block.first >= end:
                 continue
-            below = block.n if block.last < end else directory.position(block, end)
+            whole = block.last < end
+            if whole and block.live < keep:
+                keep -= block.live
+                continue
+            below = block.n if whole else directory.position(block, end)
             live = [i for i in directory.live_positions(block) if i < below]
             if len(live) >= keep:
                 return directory.seq(block, live[-keep])
             keep -= len(live)
         return 0
-
-    def matches(self, wanted: Filter, before: int) -> list[Message | Victim]:
-        """Every live match below `before`, oldest first."""
-        stream = self._stream
-        directory = stream.directory
-        found: list[Message | Victim] = []
-        for block in list(directory.blocks):
-            if block.first >= before:
-                break
-            if not block.live:
-                continue
-            positions = stream.search.positions(block, wanted)
-            view = stream.view(block) if positions else None
-            if view is None:
-                continue
-            for i in positions:
-                seq = view.seq(i)
-                if seq >= before:
-                    break
-                size = block.live_bytes if block.fat else view.size(i)
-                found.append((block, i, seq, view.subject(i), size))
-        found += [m for m in stream.tail.upto(before) if m.subject in wanted.names]
-        return found
 
     def seq_at(self, ts: int) -> int:
         stream = self._stream

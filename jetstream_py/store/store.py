@@ -4,6 +4,11 @@ The loop thread owns it. Changes are staged by the streams and by the methods he
 them as one group. It must not be called while `busy`. While a group is on its way the next one gathers, so
 the longer the disk takes, the larger the groups: throughput adapts, latency stays one or two syncs.
 
+A store that is `lazy` lets its groups grow: it is only `dirty` when `sync_next` was called or a stream is
+being deleted, so whoever commits when it is dirty commits then. Each commit is as synced as ever
+(`committer` says why nothing less will do); what is lost when the process dies is the group that had not
+been taken, and nothing else can be. Who calls `sync_next`, and when, is the engine's business.
+
 Memory streams live here, too, but never make the store dirty.
 """
 
@@ -30,6 +35,10 @@ Wake = Callable[[Callable[[], None]], object]
 MEMORY_SIDS = 1 << 31  # ids of memory streams begin here: those on disk are never used again
 
 
+def _nothing() -> None:
+    return None
+
+
 class Store:
     """Opens, recovers and commits. `wake` runs a function in the loop thread, from any thread."""
 
@@ -41,11 +50,16 @@ class Store:
         limit: int = limits.STORE_LIMIT,
         reserve: int = limits.STORE_RESERVE,
         inline: int = limits.STORE_INLINE,
+        lazy: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
         self.busy = False
         self.failed = ""
+        self.commits = 0
+        self.on_commit: Callable[[], None] = _nothing
+        self.lazy = lazy
+        self._due = False  # a lazy store must commit now
         self._wake = wake
         self._limit, self._reserve, self._inline = limit, reserve, inline
         self._memory: dict[int, MemoryStream] = {}
@@ -61,7 +75,8 @@ class Store:
         self._path = path
         self._file = ""
         self._lock = -1
-        self._result: tuple[Result, Callable[[str], None]] | None = None
+        self._waiting: list[Callable[[], None]] = []
+        self._result: Callable[[], None] | None = None  # what to do with a thread's report
         self._home: Home | None = None
         if path is not None:
             self._path = os.path.abspath(path)
@@ -76,11 +91,15 @@ class Store:
             if not os.path.exists(file):
                 opening.create(path)
             else:
+                opening.check_whole(file)
                 opening.sync_directory(path)  # a cut may have come between the rename and its sync
             self._env = opening.open_file(file)
         except (OSError, lmdb.Error) as error:
             self._unlock()
             raise StoreError(f"cannot open the store in {path}: {error}") from error
+        except StoreError:
+            self._unlock()
+            raise
         try:
             databases, extend = opening.open_databases(self._env)
             self._home = Home(databases, extend, self._env.begin(buffers=True))
@@ -144,6 +163,7 @@ class Store:
         sid = self._next_sid
         self._next_sid += 1
         stream = self._files[sid] = FileStream(sid, self._home)
+        self._due = True
         self._staged[keys.NEXT_SID] = self._next_sid.to_bytes(8, "big")
         self._staged[keys.config_key(sid)] = config
         return stream
@@ -151,6 +171,7 @@ class Store:
     def save(self, sid: int, config: bytes) -> None:
         """Replace a stream's configuration."""
         if sid in self._files:
+            self._due = True
             self._staged[keys.config_key(sid)] = config
 
     def delete(self, sid: int) -> None:
@@ -190,8 +211,24 @@ class Store:
     # -- commit ------------------------------------------------------------------------------------
     @property
     def dirty(self) -> bool:
+        """Something is staged that no commit has taken yet, and must not wait."""
+        if self.lazy and not self._due:
+            return bool(self._doomed)
+        return self.staged
+
+    @property
+    def staged(self) -> bool:
         """Something is staged that no commit has taken yet."""
         return self._home is not None and bool(self._home.touched or self._staged or self._doomed)
+
+    @property
+    def staged_bytes(self) -> int:
+        """About how much the next group will write."""
+        return self._home.staged if self._home is not None else 0
+
+    def sync_next(self) -> None:
+        """What is staged may not wait any longer."""
+        self._due = True
 
     def commit(self, done: Callable[[str], None]) -> None:
         """Take everything staged; `done` gets "" or what went wrong, in the loop thread, maybe at once."""
@@ -206,19 +243,28 @@ class Store:
             self._finish(self._committer.run(group), done)
             return
 
+        self._committer.start(group, self._later(lambda result: self._finish(result, done)))
+
+    def _later(self, action: Callable[[Result], None]) -> Callable[[Result], None]:
+        """For the writer's thread: have the loop act on the result."""
+
         def report(result: Result) -> None:
-            self._result = (result, done)
+            self._result = lambda: action(result)
             try:
                 self._wake(self._collect)
             except RuntimeError:
                 pass  # the loop is gone; `close` collects
 
-        self._committer.start(group, report)
+        return report
 
     def _take(self, home: Home) -> Group:
-        group = Group(meta=self._staged, doomed=self._doomed[:1], size=home.staged)
+        group = Group(
+            meta=self._staged, doomed=self._doomed[:1], size=home.staged, scrub=home.scrub
+        )
+        home.scrub = False
         touched, home.touched = home.touched, []
         self._staged = {}
+        self._due = False
         home.staged = 0
         for stream in touched:
             work = stream.take()
@@ -231,18 +277,16 @@ class Store:
     def _collect(self) -> None:
         """The writer thread has reported. (Or `close` was faster.)"""
         if self._result is not None:
-            result, done = self._result
-            self._result = None
-            self._finish(result, done)
+            action, self._result = self._result, None
+            action()
 
     def _finish(self, result: Result, done: Callable[[str], None]) -> None:
         report, snapshot, error = result
         home = self._home
         assert home is not None
-        self.busy = home.busy = False
+        home.busy = False
         if report is None or snapshot is None:
-            self.failed = error
-            done(error)
+            self._conclude(error, done)
             return
         home.snapshot.abort()
         home.snapshot = snapshot
@@ -253,7 +297,44 @@ class Store:
         self._doomed = [sid for sid in self._doomed if sid not in report.gone]
         self._used = report.used
         self._look_at_disk(self._committer.full)
-        done("")
+        if report.scrub and self._renew(home):
+            self._committer.start(None, self._later(lambda result: self._scrubbed(result, done)))
+            return
+        self._conclude(self.failed, done)
+
+    def _conclude(self, error: str, done: Callable[[str], None]) -> None:
+        self.busy = False
+        self.failed = error
+        self.commits += 1
+        self.on_commit()
+        done(error)
+        waiting, self._waiting = self._waiting, []
+        for action in waiting:
+            action()
+
+    def when_idle(self, action: Callable[[], None]) -> None:
+        """Call it when the commit that runs is over."""
+        self._waiting.append(action)
+
+    def _renew(self, home: Home) -> bool:
+        """Open the environment anew: it keeps buffers that hold what is to be erased."""
+        home.snapshot.abort()
+        self._env.close()
+        try:
+            self._env = opening.open_file(self._file)
+            home.databases, _ = opening.open_databases(self._env)
+            home.snapshot = self._env.begin(buffers=True)
+        except (OSError, lmdb.Error, StoreError) as error:
+            self.failed = f"the store stopped: it cannot be opened again: {error}"
+            return False
+        self._committer.adopt(self._env, home.databases)
+        return True
+
+    def _scrubbed(self, result: Result, done: Callable[[str], None]) -> None:
+        failed = self._committer.failed
+        if result[2] and not failed and self._home is not None:
+            self._home.complain(result[2], 0)
+        self._conclude(failed, done)
 
     # -- room --------------------------------------------------------------------------------------
     def used_bytes(self) -> int:
@@ -287,21 +368,39 @@ class Store:
                 stream.checkpointer.force = True
                 stream.touch()
 
+    def tidy(self) -> bool:
+        """Begin such a checkpoint, in slices: `dirty` until all is written. False: nothing to do."""
+        behind = [
+            stream
+            for stream in self._files.values()
+            if stream.checkpointer.debt or stream.checkpointer.changes
+        ]
+        for stream in behind:
+            stream.checkpointer.wanted = True
+            stream.touch()
+        self._due = self._due or bool(behind)
+        return bool(behind)
+
     def close(self) -> None:
         """Finish what runs, write a checkpoint, stop the thread."""
         home = self._home
         if home is None:
             return
-        while self.busy:  # `done` may have started the next one
-            self._committer.stop()
-            self._collect()
+        self._finish_all()
         if not self.failed:
             failpoints.hit("close.checkpoint")
             self.checkpoint()
+            self._due = True
             if self.dirty:
                 self.busy = home.busy = True
                 self._finish(self._committer.run(self._take(home)), lambda _: None)
+                self._finish_all()
         self._abandon()
+
+    def _finish_all(self) -> None:
+        while self.busy:  # `done` may have started the next one
+            self._committer.stop()
+            self._collect()
 
     def _abandon(self) -> None:
         """Let go of the files as they are; also what a test does to a store that "crashes"."""

@@ -26,6 +26,16 @@ class Message(NamedTuple):
     data: bytes
 
 
+class Purge(Protocol):
+    """A purge in steps, of what was there when it began. Anything may happen between two of them."""
+
+    done: bool
+
+    def step(self) -> int:
+        """Drop some, return how many."""
+        ...
+
+
 class StreamStore(Protocol):
     """The messages of one stream. Changes are visible at once and durable after the next commit.
 
@@ -89,6 +99,10 @@ class StreamStore(Protocol):
 
     def purge(self, pattern: Octets = b"", before: int = 0, keep: int = 0) -> int:
         """Drop what matches (and is older than `before`), but leave the newest `keep` of it."""
+        ...
+
+    def begin_purge(self, pattern: Octets, before: int, keep: int) -> Purge:
+        """`purge` for the caller to run step by step."""
         ...
 
     def seq_at(self, ts: int) -> int:

@@ -29,10 +29,11 @@ def verify(path: str) -> list[str]:
     except StoreError as error:
         return [str(error)]
     try:
+        opening.check_whole(file)
         env = opening.open_file(file)
-    except lmdb.Error as error:
+    except (lmdb.Error, OSError, StoreError) as error:
         os.close(held)
-        return [f"cannot open {file}: {error}"]
+        return [str(error) if isinstance(error, StoreError) else f"cannot open {file}: {error}"]
     try:
         databases, extend = opening.open_databases(env)
         with env.begin(buffers=True) as txn:

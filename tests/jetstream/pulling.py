@@ -115,9 +115,7 @@ def take(js: JetStream, count: int, wanted: Callable[[Message], bool]) -> list[M
 
 
 def advisories(js: JetStream, count: int, by_sequence: bool = False) -> list[Message]:
-    """The next advisories and metrics, in the order in which they came or by stream sequence: what
-    happens to several messages in one moment is told in any order.
-    """
+    """The next advisories and metrics, as they came; or by sequence, if chance orders them."""
     taken = take(js, count, lambda message: message.subject.startswith("$JS.EVENT."))
     if by_sequence:
         taken.sort(key=lambda message: int(message.json["stream_seq"]))

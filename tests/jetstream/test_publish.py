@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from tests.jetstream.support import LATER, STORAGES, JetStream, own_server, scenario
+from tests.jetstream.support import STORAGES, JetStream, own_server, scenario
 
 
 @STORAGES
@@ -196,7 +196,6 @@ def test_what_the_stream_does_not_allow(js: JetStream, headers: dict[str, str], 
     assert js.state("P")["last_seq"] == 0
 
 
-@LATER
 @scenario("PUB-101")
 def test_input_transform(js: JetStream) -> None:
     js.create(
@@ -208,7 +207,6 @@ def test_input_transform(js: JetStream) -> None:
     assert js.subjects("P") == {"q.1": 2}
 
 
-@LATER
 @own_server("PUB-001", config='jetstream { domain: "hub" }\n')
 def test_domain(js: JetStream) -> None:
     js.create("P")

@@ -1,4 +1,4 @@
-"""Pull requests and limits: of the consumer, of bytes, of waiting requests."""
+"""Pull requests and limits: of the consumer, of bytes, of waiting requests, of unacked messages."""
 
 from __future__ import annotations
 
@@ -147,3 +147,52 @@ def test_waiting_without_interest(js: JetStream) -> None:
     last = c.waits()
     js.publish("s.1")
     last.messages(1)
+
+
+@scenario("PULL-021", "PULL-022")
+def test_max_ack_pending(js: JetStream) -> None:
+    stream(js, 5)
+    c = consumer(js, max_ack_pending=2)
+    pull = c.pull({"batch": 5, "expires": LONG})
+    first, second = pull.messages(2)
+    info = c.settled(num_waiting=1)
+    assert (info["num_ack_pending"], info["num_pending"]) == (2, 3)
+    c.ack(second)
+    assert sequences(pull.messages(1)) == [3]
+    c.ack(first, NAK)
+    assert deliveries(pull.messages(1)) == [(1, 2)]
+    c.info()
+    c.update(max_ack_pending=3)
+    assert sequences(pull.messages(1)) == [4]
+    c.settled(num_waiting=0)
+
+
+@scenario("PULL-022")
+def test_stuck_no_wait(js: JetStream) -> None:
+    stream(js, 4)
+    c = consumer(js, max_ack_pending=1)
+    (first,) = c.fetch()
+    stuck = c.pull({"no_wait": True, "batch": 2})
+    c.settled(num_waiting=1)
+    c.ack(first)
+    (second,) = stuck.messages(1)
+    c.info()
+    c.ack(second)
+    stuck.messages(1)
+    c.settled(num_waiting=0)
+    partly = consumer(js, "D", max_ack_pending=2)
+    pull = partly.pull({"no_wait": True, "batch": 3})
+    taken = pull.messages(2)
+    partly.settled(num_waiting=1)
+    partly.ack(taken[0])
+    pull.messages(1)
+    partly.settled(num_waiting=0)
+
+
+@scenario("PULL-021")
+def test_redeliveries_are_not_limited(js: JetStream) -> None:
+    stream(js, 4)
+    c = consumer(js, max_ack_pending=2, ack_wait=150 * MS)
+    c.fetch(2)
+    assert deliveries(c.fetch(2)) == [(1, 2), (2, 2)]
+    c.info()

@@ -232,55 +232,6 @@ def test_work_in_progress_during_a_delay(js: JetStream) -> None:
     assert deliveries(c.fetch()) == [(1, 2)]
 
 
-@scenario("PULL-021", "PULL-022")
-def test_max_ack_pending(js: JetStream) -> None:
-    stream(js, 5)
-    c = consumer(js, max_ack_pending=2)
-    pull = c.pull({"batch": 5, "expires": LONG})
-    first, second = pull.messages(2)
-    info = c.settled(num_waiting=1)
-    assert (info["num_ack_pending"], info["num_pending"]) == (2, 3)
-    c.ack(second)
-    assert sequences(pull.messages(1)) == [3]
-    c.ack(first, NAK)
-    assert deliveries(pull.messages(1)) == [(1, 2)]
-    c.info()
-    c.update(max_ack_pending=3)
-    assert sequences(pull.messages(1)) == [4]
-    c.settled(num_waiting=0)
-
-
-@scenario("PULL-022")
-def test_stuck_no_wait(js: JetStream) -> None:
-    stream(js, 4)
-    c = consumer(js, max_ack_pending=1)
-    (first,) = c.fetch()
-    stuck = c.pull({"no_wait": True, "batch": 2})
-    c.settled(num_waiting=1)
-    c.ack(first)
-    (second,) = stuck.messages(1)
-    c.info()
-    c.ack(second)
-    stuck.messages(1)
-    c.settled(num_waiting=0)
-    partly = consumer(js, "D", max_ack_pending=2)
-    pull = partly.pull({"no_wait": True, "batch": 3})
-    taken = pull.messages(2)
-    partly.settled(num_waiting=1)
-    partly.ack(taken[0])
-    pull.messages(1)
-    partly.settled(num_waiting=0)
-
-
-@scenario("PULL-021")
-def test_redeliveries_are_not_limited(js: JetStream) -> None:
-    stream(js, 4)
-    c = consumer(js, max_ack_pending=2, ack_wait=WAIT)
-    c.fetch(2)
-    assert deliveries(c.fetch(2)) == [(1, 2), (2, 2)]
-    c.info()
-
-
 @scenario("PULL-023", "CON-058")
 def test_update_of_ack_wait(js: JetStream) -> None:
     stream(js, 1)

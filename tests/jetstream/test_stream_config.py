@@ -99,8 +99,6 @@ KEPT: list[Json] = [
     {"metadata": {"owner": "tests", "b": "2", "a": "1"}},
     {"placement": {"tags": ["here"]}},
     {"placement": {"cluster": "there"}},
-]
-KEPT_LATER: list[Json] = [
     {"subject_transform": {"src": "S", "dest": "T"}},
     {"republish": {"src": "S", "dest": "R"}},
     {"republish": {"src": "S", "dest": "R", "headers_only": True}},
@@ -115,14 +113,6 @@ def test_field_is_kept(js: JetStream, config: Json) -> None:
         config = {"metadata": {**config["metadata"], **VERSION_KEYS}}
     assert {key: got.get(key) for key in config} == config
     assert js.info("S")["config"] == got
-
-
-@LATER
-@pytest.mark.parametrize("config", KEPT_LATER, ids=json.dumps)
-@scenario("STR-001")
-def test_later_field_is_kept(js: JetStream, config: Json) -> None:
-    got = js.create("S", **config)["config"]
-    assert {key: got.get(key) for key in config} == config
 
 
 @scenario("STR-014")
@@ -159,7 +149,6 @@ def test_field_is_corrected(js: JetStream, given: Json, kept: Json) -> None:
     assert {key: got.get(key) for key in kept} == kept
 
 
-@LATER
 @scenario("STR-001")
 def test_empty_republish_source_is_everything(js: JetStream) -> None:
     config = js.create("S", republish={"src": "", "dest": "R.>"})["config"]

@@ -27,10 +27,10 @@ ALLOWED: list[tuple[str, Json, Json]] = [
     ("", {}, {"consumer_limits": {"max_ack_pending": 3}}),
     ("", {}, {"deny_delete": True, "deny_purge": True}),
     ("", {}, {"mirror_direct": True}),
-]
-ALLOWED_LATER: list[tuple[str, Json, Json]] = [
     ("", {}, {"republish": {"src": ">", "dest": "r.>"}}),
     ("", {}, {"subject_transform": {"src": "S", "dest": "T"}}),
+]
+ALLOWED_LATER: list[tuple[str, Json, Json]] = [
     ("", {}, {"allow_msg_ttl": True}),
     ("", {}, {"subject_delete_marker_ttl": SECOND}),
     ("", {}, {"allow_atomic": True, "allow_batched": True}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from jetstream_py.store import Store
 from tests.process.launch import LINE, READY, Launched
 from tests.support.server import ORACLE, OURS, Kind, StartServer, executable
 
@@ -100,6 +102,21 @@ def verify(arguments: list[str], directory: Path) -> int:
 def test_verify_says_when_there_is_nothing_to_check(tmp_path: Path) -> None:
     assert verify(["."], tmp_path) == 2
     assert verify([], tmp_path) == 2
+
+
+def test_verify_and_server_refuse_a_file_that_was_cut(tmp_path: Path) -> None:
+    store = tmp_path / "jetstream"
+    made = Store(str(store), lambda action: None)
+    made.create(b"", False).append(b"s", b"", bytes(200_000), 1)
+    made.close()
+    os.truncate(store / "data.mdb", 50_000)
+    command = [executable(OURS).replace("nats-server-py", "jetstream-py"), "verify", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "it was cut, its last" in done.stderr
+    with Launched(OURS, ["-p", "-1", "-js", "-sd", "."], tmp_path) as server:
+        assert server.end() == 1
+    assert any("it was cut, its last" in text for text in server.texts())
 
 
 def test_varz_tells_of_jetstream(start_server: StartServer) -> None:

@@ -81,6 +81,8 @@ TINY = {
     "FAT_PAYLOAD": 2_100,
     "FAT_PART": 400,
     "RANGE_DELETE": 7,
+    "PURGE_RECORDS": 5,
+    "PURGE_BLOCKS": 2,
     "OLDEST_BATCH": 3,
     "BLOOM_PROBES": 2,
     "VIEW_CACHE": 3_000,

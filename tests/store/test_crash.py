@@ -26,7 +26,7 @@ from .support import NOW, TINY, Desk, shrink
 PAGE = 4096
 
 CHILD = """
-import os, signal, sys
+import os, signal, sys, time
 from jetstream_py.store import Store, failpoints
 path, point, groups = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def die():
@@ -44,8 +44,10 @@ for group in range(groups + 1):
     for i in range(20):
         stream.append(b"s.%d" % (i % 3), b"", b"x" * 500, 1_700_000_000_000_000_000)
         if stream.messages > 30:
-            stream.remove(stream.first_seq + 7)
+            stream.remove(stream.last_seq - 25, erase=point == "scrub")
     store.commit(done)
+    while store.busy:
+        time.sleep(0.001)
     print(stream.last_seq, stream.messages, flush=True)
 store.close()
 """

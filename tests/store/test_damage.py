@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from jetstream_py.store import keys, opening, verify
+from jetstream_py.store import StoreError, compact_file, keys, opening, verify
+from jetstream_py.store.pages import Pages
 
 from .support import NOW, Desk
 
@@ -159,4 +161,30 @@ def test_compaction_keeps_a_damaged_block(tmp_path: Path) -> None:
     assert stream.messages == 179 - lost
     assert "rewriting" in desk.store.complaints[0]
     assert stream.get(120) is not None
+    desk.stop()
+
+
+@pytest.mark.parametrize("left", [0, 100, 4_096, 20_000, 60_000, 100_000])
+def test_a_file_that_was_cut_is_refused(tmp_path: Path, left: int) -> None:
+    """To read beyond its end would be the end of the process, so nobody does."""
+    desk = build(tmp_path)
+    file = tmp_path / opening.FILE
+    os.truncate(file, left)
+    [complaint] = verify(str(tmp_path))
+    assert complaint.startswith(f"cannot open {file}: ")
+    with pytest.raises(StoreError, match="cannot open"):
+        desk.open()
+    with pytest.raises(StoreError, match="cannot"):
+        compact_file(str(tmp_path))
+
+
+def test_the_space_ahead_may_be_cut(tmp_path: Path) -> None:
+    """The file is longer than what LMDB uses of it."""
+    desk = build(tmp_path)
+    file = tmp_path / opening.FILE
+    with file.open("rb") as opened:
+        os.truncate(file, Pages(opened.fileno()).length)
+    assert verify(str(tmp_path)) == []
+    desk.open()
+    assert desk.stream(1).messages == 180
     desk.stop()

@@ -88,6 +88,23 @@ class StreamMachine(RuleBasedStateMachine):
         expected = self.model.purge(pattern, before, keep)
         assert self.stream.purge(pattern, before, keep) == expected
 
+    @rule(pattern=PATTERNS, pick=PICK, keep=st.sampled_from([0, 0, 1, 4]), other=SUBJECTS)
+    def purge_in_steps(self, pattern: bytes, pick: int, keep: int, other: bytes) -> None:
+        """What happens between two steps is not lost, and what comes later is not purged."""
+        before = self.seq(pick) if pick % 2 else 0
+        purge = self.stream.begin_purge(pattern, before, keep)
+        expected, dropped = self.model.purge(pattern, before, keep), 0
+        while not purge.done:
+            dropped += purge.step()
+            self.append(other, b"", b"between", 0)
+            if self.model.last_seq % 3 == 0:
+                self.settle()
+        assert dropped == expected
+        self.settle()
+
+    def settle(self) -> None:
+        """Have everything on disk, where there is one."""
+
     @rule(pick=PICK, pattern=PATTERNS)
     def look(self, pick: int, pattern: bytes) -> None:
         model, stream, seq = self.model, self.stream, self.seq(pick)
@@ -201,6 +218,11 @@ class FileMachine(StreamMachine):
     def commit(self) -> None:
         self.start()
         self.finish()
+
+    def settle(self) -> None:
+        self.desk.finish()
+        self.desk.settle()
+        self.durable, self.coming = self.model.copy(), None
 
     @precondition(lambda self: not self.running)
     @rule()

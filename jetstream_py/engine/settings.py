@@ -1,0 +1,17 @@
+"""What the server's configuration says about JetStream, as far as streams and the API look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    domain: str = ""  # told in answers; `$JS.<domain>.API` is another name of the API
+    strict: bool = True  # requests with fields that nobody knows are refused
+    sync_interval: float = 0.0  # seconds, see `interval`; 0 is always
+    # limits of the server, 0 for none
+    duplicate_window: int = 0  # nanoseconds
+    max_ack_pending: int = 0
+    max_request_batch: int = 0
+    max_ha_assets: int = 0

@@ -1,0 +1,160 @@
+"""Large purges take turns with everybody else, and are answered when the last slice is on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jetstream_py import limits
+from jetstream_py.store import failpoints, verify
+from tests.engine.world import World
+
+COUNT = 3_000
+STORAGES = pytest.mark.parametrize("storage", ["file", "memory"])
+PURGES: list[tuple[dict[str, object], int]] = [
+    ({}, COUNT),
+    ({"filter": "s.1"}, COUNT // 3),
+    ({"filter": "s.*", "keep": 10}, COUNT - 10),
+    ({"keep": 10}, COUNT - 10),
+    ({"seq": 2_001}, 2_000),
+    ({"filter": "s.>", "seq": 2_001}, 2_000),
+]
+
+
+@pytest.fixture(autouse=True)
+def small_slices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(limits, "PURGE_RECORDS", 100)
+    monkeypatch.setattr(limits, "PURGE_BLOCKS", 2)
+    monkeypatch.setattr(limits, "BLOCK_RECORDS", 50)
+    yield
+    failpoints.disarm()
+
+
+def filled(path: Path, storage: str = "file") -> World:
+    world = World(path)
+    world.create(storage=storage)
+    for start in range(0, COUNT, 500):
+        for i in range(start, start + 500):
+            world.send(f"s.{i % 3}", b"%d" % i)
+        world.settle()
+    world.client.read()
+    return world
+
+
+def purge(world: World, body: dict[str, object]) -> None:
+    world.send("$JS.API.STREAM.PURGE.S", json.dumps(body).encode())
+
+
+def tick(world: World) -> None:
+    """One turn of the loop; when a thread writes, until it is done."""
+    world.turn(0.001 if world.store.busy else 0.0)
+
+
+def answer(world: World) -> Any:
+    """The next answer, as soon as it comes."""
+    while not (answers := world.answers()):
+        tick(world)
+    [first] = answers
+    return first
+
+
+@STORAGES
+@pytest.mark.parametrize(("body", "count"), PURGES)
+def test_purge(tmp_path: Path, storage: str, body: dict[str, object], count: int) -> None:
+    world = filled(tmp_path, storage)
+    purge(world, body)
+    answers: list[Any] = []
+    turns = 0
+    while not answers:
+        tick(world)
+        answers = world.answers()
+        turns += 1
+        assert turns < 2_000
+    assert answers[0]["purged"] == count
+    assert turns >= 5
+    assert world.state()["messages"] == COUNT - count
+    world.close()
+
+
+@STORAGES
+def test_others_have_their_turn(tmp_path: Path, storage: str) -> None:
+    """Publishes are acked while it runs, and what they store is not purged."""
+    world = filled(tmp_path, storage)
+    purge(world, {"filter": "s.1"})
+    world.send("s.1", b"new")
+    assert answer(world)["seq"] == COUNT + 1
+    store = world.js.streams["S"].store
+    assert COUNT * 2 // 3 + 1 < store.messages < COUNT + 1
+    assert answer(world)["purged"] == COUNT // 3
+    assert world.state()["messages"] == COUNT * 2 // 3 + 1
+    world.close()
+
+
+def test_the_answer_waits_for_the_disk(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    purge(world, {})
+    while world.js.streams["S"].store.messages:
+        assert world.answers() == []
+        tick(world)
+    world.settle()
+    world.crash()
+    again = World(tmp_path)
+    assert again.state()["messages"] == 0
+    assert again.state()["last_seq"] == COUNT
+    again.close()
+
+
+@pytest.mark.parametrize("body", [{}, {"filter": "s.1"}])
+def test_a_crash_in_the_middle_leaves_a_consistent_stream(
+    tmp_path: Path, body: dict[str, object]
+) -> None:
+    world = filled(tmp_path)
+    purge(world, body)
+    world.turn()
+    store = world.js.streams["S"].store
+    world.store.commit(lambda error: None)  # what was dropped so far
+    while world.store.busy:
+        tick(world)
+    left = COUNT if not body else COUNT // 3
+    assert COUNT - left < store.messages < COUNT
+    assert world.answers() == []
+    world.crash()
+    assert verify(str(tmp_path)) == []
+    again = World(tmp_path)
+    assert COUNT - left < again.state()["messages"] < COUNT
+    purge(again, body)
+    answer(again)
+    assert again.state()["messages"] == COUNT - left
+    again.close()
+
+
+def test_the_stream_may_be_deleted_meanwhile(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    purge(world, {})
+    world.send("$JS.API.STREAM.DELETE.S")
+    answers: list[Any] = []
+    while len(answers) < 2:
+        tick(world)
+        answers += world.answers()
+    deleted, purged = sorted(answers, key=lambda each: "error" in each)
+    assert deleted["success"]
+    assert purged["error"]["err_code"] == 10059
+    world.close()
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    world = filled(tmp_path)
+    purge(world, {"filter": "s.1"})
+    purge(world, {"filter": "s.*", "keep": 100})
+    answers: list[dict[str, object]] = []
+    while len(answers) < 2:
+        tick(world)
+        answers += world.answers()
+    left = world.state()["messages"]
+    assert left == 67  # the newest hundred without a third of them
+    assert sum(int(str(answer["purged"])) for answer in answers) == COUNT - left
+    world.close()
