@@ -6,9 +6,10 @@ a socket; what it publishes takes the same way as a client's. So core NATS knows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jetstream_py.server import ingest
+from jetstream_py.server import ingest, series
 from jetstream_py.server.collect import Collector, Sink
 from jetstream_py.server.router import Pub
 from jetstream_py.server.session import NO_LINK, Session
@@ -74,6 +75,28 @@ class Internal:
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
+
+    def publish_series(
+        self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes
+    ) -> None:
+        """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
+        route = None
+        if len(subjects) > 1 and series.common_prefix(subjects):
+            route = self._account.router.prefix_route(subjects[0])
+        if route is None or not route.simple or route.groups:
+            for number, subject in enumerate(subjects, first):
+                self.publish(subject, b"%b%d%b" % (start, number, end))
+            return
+        for sub in route.plain:
+            sub.msgs += len(subjects)
+            messages, size = series.render(subjects, sub.sid, start, first, end)
+            sub.session.send_series(messages, len(subjects), size)
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
+    def flush(self) -> None:
+        """Write now what was published, instead of at the end of the tick."""
+        self._broker.flush()
 
     def _answer(self, subject: bytes, data: bytes) -> bool:
         """The short way of an answer to an inbox. PubAcks come by the ten thousand, and most of them go

@@ -191,6 +191,11 @@ class Router:
         """The same for a subject that is used once: its prefix is the likelier place."""
         return self._prefixes.get(subject[: subject.rfind(b".")]) or self.route(subject)
 
+    def prefix_route(self, subject: bytes) -> Route | None:
+        """The receivers of every subject with the same tokens before the last; None: they differ."""
+        route = self.inbox_route(subject)
+        return route if route.key != subject else None  # its own: others may have others
+
     def ack_route(self, subject: bytes) -> Route:
         """The same for a consumer's ack, `$JS.ACK.<stream>.<consumer>.` and five numbers: a subject that
         is used once, under a tail of four tokens."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .columns import Columns
 from .summary import Block
-from .types import Message
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Work:
     """What happens to one stream."""
 
     sid: int
-    messages: list[Message] = field(default_factory=list)
+    messages: Columns = field(default_factory=Columns)
     drops: list[Block] = field(default_factory=list)  # blocks without a live record
     jobs: list[Job] = field(default_factory=list)
     # the log's record

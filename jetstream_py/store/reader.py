@@ -53,7 +53,7 @@ class Reader:
         """Record `i`, read alone."""
         page = block.page
         if page is not None:
-            return page[i]
+            return page.message(i)
         value = self._value(block)
         view = block.view
         if view is None:
@@ -73,7 +73,7 @@ class Reader:
             view = block.view
             if view is None:
                 view = self._load(block, value)
-            block.page = view.messages(value)
+            block.page = view.columns(value)
             self._home.pages.add(block, block.size + 200 * block.n)
         return self.message(block, i)
 

@@ -266,9 +266,9 @@ class Store:
             return 0
         return max(0, self._allowance - self._home.staged)
 
-    def room(self) -> bool:
-        """May messages be stored? Removals always may: the reserve is theirs."""
-        return self._home is None or self._home.staged < self._allowance
+    def room(self, coming: int = 0) -> bool:
+        """May messages (of so many bytes) be stored? Removals always may: the reserve is theirs."""
+        return self._home is None or self._home.staged + coming < self._allowance
 
     @property
     def bad_records(self) -> int:

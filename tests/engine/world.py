@@ -1,0 +1,91 @@
+"""Streams in the test's own process: real LMDB, a clock moved by hand, a disk that fails on demand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jetstream_py.api.service import ApiService
+from jetstream_py.engine.jetstream import JetStream
+from jetstream_py.server.internal import Internal
+from jetstream_py.store import Store
+from tests.server.harness import Bench
+
+SECOND = 1_000_000_000
+
+
+class World:
+    """A broker with JetStream on a directory; `client` speaks the wire protocol to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.bench = Bench()
+        broker = self.bench.broker
+        self.failure = ""
+        self.store = Store(str(path), self.bench.loop.call_soon_threadsafe)
+        bus = Internal(broker, broker.default_account)
+        soon = self.bench.loop.call_soon
+        self.js = JetStream(self.store, broker.clock, broker.timers, bus, soon, self._failed)
+        self.js.recover()
+        self.api = ApiService(self.js, 1 << 20)
+        self.client = self.bench.client()
+        self.client.send(b"SUB _INBOX.* 1\r\n")
+
+    def _failed(self, error: str) -> None:
+        self.failure = error
+
+    def settle(self) -> None:
+        """Let the loop run until every commit is done."""
+        self.tick()
+        while not self.store.failed and (self.store.busy or self.store.dirty):
+            self.tick()
+        self.tick()  # answers that came while the last commit ran
+
+    def tick(self) -> None:
+        """One turn of the loop; with the writer thread at work, until it has reported."""
+        loop = self.bench.loop
+        loop.call_soon(loop.stop)
+        loop.run_forever()
+        while self.store.busy:
+            loop.call_later(0.001, loop.stop)
+            loop.run_forever()
+
+    def send(self, subject: str, data: bytes = b"", headers: str = "") -> None:
+        """A request, answered when `settle` has run."""
+        if headers:
+            block = f"NATS/1.0\r\n{headers}\r\n\r\n".encode()
+            sizes = f"{len(block)} {len(block) + len(data)}"
+            frame = f"HPUB {subject} _INBOX.a {sizes}\r\n".encode() + block + data
+        else:
+            frame = f"PUB {subject} _INBOX.a {len(data)}\r\n".encode() + data
+        self.client.send(frame + b"\r\n")
+
+    def answers(self) -> list[Any]:
+        frames = self.client.read().split(b"\r\n")
+        return [json.loads(line) for line in frames if line.startswith(b"{")]
+
+    def ask(self, subject: str, data: bytes = b"", headers: str = "") -> Any:
+        self.send(subject, data, headers)
+        self.settle()
+        [answer] = self.answers()
+        return answer
+
+    def create(self, **config: object) -> Any:
+        body = json.dumps({"name": "S", "subjects": ["s.>"], **config}).encode()
+        return self.ask("$JS.API.STREAM.CREATE.S", body)
+
+    def state(self) -> Any:
+        return self.ask("$JS.API.STREAM.INFO.S")["state"]
+
+    def pass_time(self, seconds: float) -> None:
+        for _ in range(round(seconds * 4)):
+            self.bench.clock.advance(0.25)
+            self.bench.broker.timers.run_due()
+        self.settle()
+
+    def close(self) -> None:
+        self.settle()
+        self.api.close()
+        self.js.close()
+        self.store.close()
+        self.bench.close()
