@@ -61,7 +61,8 @@ class Seqs:
         if not up_to:
             while items and items[-1] not in alive:
                 items.pop()
-            return items[-1] if len(items) > self._head else 0
+            self._head = min(self._head, len(items))  # what is appended next lives
+            return items[-1] if items else 0
         at = bisect_left(items, up_to + 1, self._head) - 1
         while at >= self._head and items[at] not in alive:
             at -= 1
