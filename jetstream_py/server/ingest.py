@@ -1,15 +1,16 @@
 """From the read buffer to the receivers' output: the hot path of core NATS.
 
-Theory of operation. `consume(session, data)` walks a read buffer once, in two gears that give the
-same result:
+Theory of operation. `consume(session, data)` walks a read buffer once, in gears that give the same
+result:
 
 * pairs: a bulk publisher sends control line, payload, control line, payload, ... One `split` at LF
   yields exactly that alternation as long as the payloads hold no LF. A control line that the router's
   cache knows is a publish that was parsed, routed and rendered before, so a message costs one lookup
   and two appends for each receiver. The gear stops at the first pair that is anything else.
+* runs: the same for publishes that go to a stream, see `runs`.
 * lines: find the end of the line, look it up or parse it, jump over the payload. Everything works here.
 
-A session whose traffic does not suit the first gear skips it for the next reads.
+A session whose traffic does not suit the first two skips them for the next reads.
 
 Items of a session's `out` are lines without their LF: a message is two items (head, payload + CR), a
 control line is one, and `b"\\n".join` makes the bytes for the socket. So the payload that `split` cut
@@ -23,7 +24,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING
 
 from jetstream_py import limits
-from jetstream_py.server import proto
+from jetstream_py.server import proto, runs
 from jetstream_py.server.proto import ACK, INBOX, RESERVED_STARTS, USED_ONCE, Fault
 from jetstream_py.server.router import Pub
 from jetstream_py.server.sublist import Sub
@@ -48,7 +49,7 @@ def consume(session: Session, data: bytes) -> None:
             if session.pause:
                 session.pause -= 1
             else:
-                pos = _pairs(session, data)
+                pos = (runs.consume if runs.suits(session, data) else _pairs)(session, data)
                 if pos * 2 < len(data):
                     session.pause = _PAIRS_PAUSE
         if pos < len(data):

@@ -80,9 +80,7 @@ class Internal:
         self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes
     ) -> None:
         """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
-        route = None
-        if len(subjects) > 1 and series.common_prefix(subjects):
-            route = self._account.router.prefix_route(subjects[0])
+        route = self._account.router.shared_route(subjects) if len(subjects) > 1 else None
         if route is None or not route.simple or route.groups:
             for number, subject in enumerate(subjects, first):
                 self.publish(subject, b"%b%d%b" % (start, number, end))

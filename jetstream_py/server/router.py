@@ -22,10 +22,11 @@ time, not memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from jetstream_py import limits
-from jetstream_py.server.proto import RESERVED_TOKENS
+from jetstream_py.server.proto import ACK, RESERVED_TOKENS
 from jetstream_py.server.sublist import Sub, Sublist
 
 Head = tuple[Sub, bytes]
@@ -191,10 +192,23 @@ class Router:
         """The same for a subject that is used once: its prefix is the likelier place."""
         return self._prefixes.get(subject[: subject.rfind(b".")]) or self.route(subject)
 
-    def prefix_route(self, subject: bytes) -> Route | None:
-        """The receivers of every subject with the same tokens before the last; None: they differ."""
-        route = self.inbox_route(subject)
-        return route if route.key != subject else None  # its own: others may have others
+    def shared_route(self, subjects: Sequence[bytes]) -> Route | None:
+        """The one route of all these subjects; None: they have several, or it is not easy to tell.
+
+        Whatever lies between two words in the alphabet shares the start that these two share."""
+        low, high = min(subjects), max(subjects)
+        route = self.ack_route(low) if low[:8] == ACK else self.inbox_route(low)
+        if low == high:
+            return route
+        if route.key == low or not high.startswith(route.key + b"."):
+            return None
+        text = b" ".join(subjects) + b" "
+        if b".." in text or b". " in text:
+            return None  # an empty token reaches nobody
+        if self._tails.get(route.key) is route:
+            return route
+        one_more = text.count(b".") == len(subjects) * (route.key.count(b".") + 1)
+        return route if one_more else None
 
     def ack_route(self, subject: bytes) -> Route:
         """The same for a consumer's ack, `$JS.ACK.<stream>.<consumer>.` and five numbers: a subject that

@@ -42,14 +42,3 @@ def render(
     pieces[0] = b"MSG "
     pieces.append(end + b"\r")
     return b"".join(pieces), size_sum
-
-
-def common_prefix(subjects: Sequence[bytes]) -> bytes:
-    """All tokens but the last with their dot, if they are the same in all subjects and there is a last
-    one; else nothing. Whatever lies between two words in the alphabet shares what these two share."""
-    low, high = min(subjects), max(subjects)
-    prefix = low[: low.rfind(b".") + 1]
-    if not prefix or prefix == low or not high.startswith(prefix):
-        return b""
-    dots = b"".join(subjects).count(b".")
-    return prefix if dots == len(subjects) * prefix.count(b".") else b""
