@@ -53,6 +53,7 @@ STORE_AHEAD: Final = 64 * 1024 * 1024  # the file is extended by so much before 
 STORE_INLINE: Final = (
     64 * 1024
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
+COPY_INLINE: Final = 128 * 1024  # ... if they do not rewrite more than this
 BLOCK_BYTES: Final = 64 * 1024  # a block is cut here (32 KiB appends slower, 128 KiB reads slower)
 BLOCK_RECORDS: Final = 1024
 SMALL_BLOCK: Final = 32 * 1024  # tail blocks under this are merged ...

@@ -29,6 +29,7 @@ from .group import Group, Report
 from .home import Databases
 from .writer import Writer
 
+_TREES = 64 * 1024  # pages of the trees that a small group may touch
 _WHATEVER = 1 << 62  # a size that needs no extension: LMDB extends the file itself
 
 Result = tuple[Report | None, lmdb.Transaction | None, str]
@@ -46,6 +47,7 @@ class Committer:
         self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
         self._size = os.fstat(self._fd).st_size
         self._page = env.stat()["psize"]
+        self._guess = self._size  # how far into the file pages are used, at most
         self._queue: SimpleQueue[tuple[Group, Callable[[Result], None]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         if not hasattr(os, "posix_fallocate"):
@@ -59,7 +61,7 @@ class Committer:
             return None, None, self.failed
         try:
             failpoints.hit("commit.begin")
-            self._extend_file(group.size)
+            self._extend_file(group.size, group.heavy)
             txn = self._env.begin(write=True, buffers=True)
             try:
                 report = Writer(txn, self._databases, self._extend).apply(group)
@@ -74,8 +76,12 @@ class Committer:
             self.failed = f"the store stopped: a commit failed: {error}"
             return None, None, self.failed
 
-    def _extend_file(self, coming: int) -> None:
-        used = (self._env.info()["last_pgno"] + 1) * self._page
+    def _extend_file(self, coming: int, heavy: bool) -> None:
+        """Small groups are counted generously, and the file is asked when that is not enough."""
+        self._guess += coming * 5 // 4 + _TREES
+        if not heavy and self._guess + limits.STORE_AHEAD // 4 < self._size:
+            return
+        used = self._guess = (self._env.info()["last_pgno"] + 1) * self._page
         if used + coming * 5 // 4 + limits.STORE_AHEAD // 4 < self._size:
             return
         try:

@@ -55,6 +55,7 @@ class Group:
     doomed: list[int] = field(default_factory=list)  # deleted streams, to be removed in slices
     size: int = 0
     heavy: bool = False  # more to do than its size tells
+    measure: bool = True  # the report is to say how many pages are in use
 
 
 @dataclass(slots=True)
@@ -71,4 +72,4 @@ class Outcome:
 class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)  # doomed streams of which nothing is left
-    used: int = 0  # bytes of all pages in use
+    used: int = -1  # bytes of all pages in use, if that was asked for

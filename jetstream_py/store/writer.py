@@ -73,13 +73,17 @@ class Writer:
             if self._doom(sid):
                 report.gone.append(sid)
         failpoints.hit("commit.checkpoint")
+        if group.measure:
+            report.used = self._used()
+        return report
+
+    def _used(self) -> int:
         page = 0
         for database in self._dbs:
             stat = self._txn.stat(database)
             page += stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
             size = stat["psize"]
-        report.used = page * size
-        return report
+        return page * size
 
     def _stream(self, work: Work, outcome: Outcome) -> None:
         txn, sid = self._txn, work.sid
