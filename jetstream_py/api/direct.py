@@ -13,7 +13,7 @@ from jetstream_py import headers as hdr
 from jetstream_py.api import level
 from jetstream_py.api.decode import decode_lenient
 from jetstream_py.api.errors import ApiError
-from jetstream_py.api.messages import select
+from jetstream_py.api.messages import select, usual
 from jetstream_py.api.requests import MsgGetRequest
 from jetstream_py.api.times import parse_time, time_text
 
@@ -92,7 +92,7 @@ def _request(subject: bytes, body: bytes) -> MsgGetRequest:
     if body and not body.strip():
         raise Status(MALFORMED)
     try:
-        request = decode_lenient(body, MsgGetRequest) if body else MsgGetRequest()
+        request = usual(body) or decode_lenient(body, MsgGetRequest) if body else MsgGetRequest()
     except ApiError:
         raise Status(MALFORMED) from None
     chosen = (

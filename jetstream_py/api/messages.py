@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from jetstream_py.api import responses as r
@@ -18,8 +19,27 @@ if TYPE_CHECKING:
     from jetstream_py.store import Message
 
 
+# The bodies that client libraries send. Whatever has another shape meets the careful parser.
+_TEXT = rb'"([ !#-\[\]-~]+)"'  # no escapes, and ASCII, where every reading of JSON agrees
+_SEQ = rb'"seq": ?([1-9][0-9]{0,18})'
+_BY_SEQ = re.compile(rb"\{" + _SEQ + rb"\}").fullmatch
+_LAST = re.compile(rb'\{"last_by_subj": ?' + _TEXT + rb"\}").fullmatch
+_NEXT = re.compile(rb"\{" + _SEQ + rb', ?"next_by_subj": ?' + _TEXT + rb"\}").fullmatch
+
+
+def usual(body: bytes) -> MsgGetRequest | None:
+    """A request as nearly all are; None: parse it."""
+    if found := _BY_SEQ(body):
+        return MsgGetRequest(seq=int(found[1]))
+    if found := _LAST(body):
+        return MsgGetRequest(last_by_subj=found[1].decode())
+    if found := _NEXT(body):
+        return MsgGetRequest(seq=int(found[1]), next_by_subj=found[2].decode())
+    return None
+
+
 def get(request: Request) -> bytes:
-    body = decode_required(request.body, MsgGetRequest)
+    body = usual(request.body) or decode_required(request.body, MsgGetRequest)
     check_selector(body)
     stream = request.js.stream(request.name)
     message = select(stream, body)

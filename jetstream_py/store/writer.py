@@ -10,8 +10,7 @@ that was appended, removed and compacted away since the checkpoint would be subt
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from operator import add
 
@@ -89,8 +88,8 @@ class Writer:
         txn, sid = self._txn, work.sid
         for first, entry in work.dirs:
             txn.put(keys.seq_key(sid, first), entry, db=self._dbs.dir)
-        deltas = Counter(work.deltas)
-        vanished: Counter[bytes] = Counter()
+        deltas: Mapping[bytes, int] = work.deltas
+        vanished: dict[bytes, int] = {}
         for entry_ in work.drops:
             self._drop(sid, entry_, work.ck_seq, vanished)
         for job in work.jobs:
@@ -101,7 +100,9 @@ class Writer:
             outcome.fresh.append(self._put(sid, piece, fat))
         failpoints.hit("commit.blocks")
         if vanished:
-            deltas.update(vanished)
+            deltas = {
+                name: deltas.get(name, 0) + vanished.get(name, 0) for name in {*deltas, *vanished}
+            }
         if (work.log or work.dead or deltas) and not work.checkpoint:
             entry = oplog.pack(
                 oplog.Entry(work.floor, work.last_seq, work.last_ts, work.dead, deltas),
@@ -157,14 +158,17 @@ class Writer:
         self._txn.delete(key, db=self._dbs.blk)
         self._txn.delete(key, db=self._dbs.dir)
 
-    def _drop(self, sid: int, entry: Block, ck_seq: int, vanished: Counter[bytes]) -> None:
+    def _drop(self, sid: int, entry: Block, ck_seq: int, vanished: dict[bytes, int]) -> None:
         if entry.last > ck_seq:
             try:
                 view = entry.view or self._view(sid, entry)[0]
-                vanished.update(
-                    name
-                    for seq, name in zip(view.seqs(), view.subjects(), strict=True)
-                    if seq > ck_seq
+                _add(
+                    vanished,
+                    [
+                        name
+                        for seq, name in zip(view.seqs(), view.subjects(), strict=True)
+                        if seq > ck_seq
+                    ],
                 )
             except Damaged:
                 pass  # the loop wrote a checkpoint when it found out, so no count depends on it
@@ -173,7 +177,7 @@ class Writer:
             start, end = keys.part_key(sid, entry.first, 0), keys.part_key(sid, entry.first + 1, 0)
             self._delete_range(self._dbs.fat, start, end)
 
-    def _rewrite(self, job: Job, work: Work, vanished: Counter[bytes], outcome: Outcome) -> None:
+    def _rewrite(self, job: Job, work: Work, vanished: dict[bytes, int], outcome: Outcome) -> None:
         kept = Columns()
         gone: list[bytes] = []
         for source, dead in zip(job.sources, job.dead, strict=True):
@@ -206,7 +210,7 @@ class Writer:
                 )
                 if is_gone and seq > work.ck_seq
             ]
-        vanished.update(gone)
+        _add(vanished, gone)
         for source in job.sources:
             self._delete(work.sid, source)
         outcome.swaps.append((job, [self._put(work.sid, piece, fat) for piece, fat in cut(kept)]))
@@ -234,6 +238,11 @@ class Writer:
                 return False
         self._txn.delete(keys.doomed_key(sid), db=self._dbs.meta)
         return True
+
+
+def _add(counts: dict[bytes, int], names: list[bytes]) -> None:
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
 
 
 def _is_bad(view: View, value: memoryview, i: int) -> bool:
