@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_MULTI = 1024
 
+START = hdr.START + b"\r\n"
+
 EMPTY_REQUEST = hdr.status(408, "Empty Request")
 MALFORMED = hdr.status(408, "Malformed Request")
 BAD_REQUEST = hdr.status(408, "Bad Request")
@@ -63,30 +65,24 @@ def direct_get(
         service.answer(reply, b"", OUT_OF_SERVICE)
         return
     try:
-        for block, data in _answers(service, stream, subject, headers, body):
+        request = _request(subject, headers, body)
+        if not request.multi_last and not request.batch:
+            message = select(stream, request)
+            if message is None:
+                raise Status(NOT_FOUND)
+            block, data = _rendered(stream, message, request.no_hdr)
+            service.answer(reply, data, block)
+            return
+        answers = _multi if request.multi_last else _batch
+        for block, data in answers(service, stream, request):
             service.answer(reply, data, block)
     except Status as status:
         service.answer(reply, b"", status.block)
 
 
-def _answers(
-    service: ApiService, stream: Stream, subject: bytes, headers: bytes, body: bytes
-) -> Iterator[tuple[bytes, bytes]]:
-    if not level.enough(headers):
+def _request(subject: bytes, headers: bytes, body: bytes) -> MsgGetRequest:
+    if headers and not level.enough(headers):
         raise Status(API_LEVEL_REQUIRED)
-    request = _request(subject, body)
-    if request.multi_last:
-        yield from _multi(service, stream, request)
-    elif request.batch:
-        yield from _batch(service, stream, request)
-    else:
-        message = select(stream, request)
-        if message is None:
-            raise Status(NOT_FOUND)
-        yield _rendered(stream, message, request.no_hdr)
-
-
-def _request(subject: bytes, body: bytes) -> MsgGetRequest:
     if not body and not subject:
         raise Status(EMPTY_REQUEST)
     if body and not body.strip():
@@ -130,15 +126,18 @@ def _rendered(
 ) -> tuple[bytes, bytes]:
     if no_hdr:
         return b"", message.data
-    block = hdr.extend(
-        message.headers,
-        (b"Nats-Stream", stream.config.name.encode()),
-        (b"Nats-Subject", message.subject),
-        (b"Nats-Sequence", b"%d" % message.seq),
-        (b"Nats-Time-Stamp", time_text(message.ts).encode()),
-        *extra,
+    start = message.headers[:-2] if message.headers else START
+    block = (
+        b"%bNats-Stream: %b\r\nNats-Subject: %b\r\nNats-Sequence: %d\r\nNats-Time-Stamp: %b\r\n\r\n"
+        % (
+            start,
+            stream.config.name.encode(),
+            message.subject,
+            message.seq,
+            time_text(message.ts).encode(),
+        )
     )
-    return block, message.data
+    return hdr.extend(block, *extra) if extra else block, message.data
 
 
 def _end(pending: int, last: int, *extra: tuple[bytes, bytes]) -> tuple[bytes, bytes]:

@@ -12,6 +12,7 @@ from jetstream_py.api.requests import MsgDeleteRequest, MsgGetRequest
 from jetstream_py.api.times import parse_time, time_text
 from jetstream_py.api.types import StoredMessage
 from jetstream_py.gotext import utf8
+from jetstream_py.subject import is_literal
 
 if TYPE_CHECKING:
     from jetstream_py.api.service import Request
@@ -70,7 +71,10 @@ def check_selector(body: MsgGetRequest) -> None:
 def select(stream: Stream, body: MsgGetRequest) -> Message | None:
     store = stream.store
     if body.last_by_subj:
-        seq = store.last(body.last_by_subj.encode())
+        subject = body.last_by_subj.encode()
+        if is_literal(subject):
+            return store.newest(subject)
+        seq = store.last(subject)
         return store.get(seq) if seq else None
     start = store.seq_at(parse_time(body.start_time)) if body.start_time else body.seq
     if body.next_by_subj or body.start_time:

@@ -83,7 +83,11 @@ class Outbox:
         reply: bytes = b"",
         headers: bytes = b"",
     ) -> None:
-        self._send(publisher, Letter(subject, data, reply, headers))
+        store = self._store
+        if self._held or store.busy or store.dirty:
+            self._send(publisher, Letter(subject, data, reply, headers))
+        else:
+            publisher.publish(subject, data, reply, headers)
 
     def send_acks(
         self, publisher: Publisher, replies: Sequence[bytes], start: bytes, first: int, end: bytes

@@ -27,7 +27,7 @@ from jetstream_py import limits
 from jetstream_py.server import proto, runs
 from jetstream_py.server.proto import ACK, INBOX, RESERVED_STARTS, USED_ONCE, Fault
 from jetstream_py.server.router import Pub
-from jetstream_py.server.sublist import Sub
+from jetstream_py.server.sublist import Handler, Sub
 from jetstream_py.subject import is_valid_literal
 
 if TYPE_CHECKING:
@@ -274,6 +274,9 @@ def publish(session: Session, pub: Pub, body: bytes) -> None:
     if route.collector is not None:
         _gather(session, route.plain[0], route.collector, pub, body)
         return
+    if route.handler is not None:
+        _hand(session, route.plain[0], route.handler, pub, body)
+        return
     if route.simple and (pub.hdr < 0 or route.headers):
         broker = session.broker
         receivers = route.plain
@@ -305,6 +308,20 @@ def _gather(session: Session, sub: Sub, collector: Collector, pub: Pub, body: by
         items.append((pub.subject, pub.reply, b"", body[:-1]))
     else:
         items.append((pub.subject, pub.reply, body[:hdr], body[hdr:-1]))
+
+
+def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -> None:
+    """One message for a handler. It sees what was published before."""
+    sub.msgs += 1
+    collectors = session.broker.collectors
+    if collectors.filled:
+        collectors.drain()
+    client = None if session.internal else session
+    hdr = pub.hdr
+    if hdr < 0:
+        handler(pub.subject, pub.reply, b"", body[:-1], client)
+    else:
+        handler(pub.subject, pub.reply, body[:hdr], body[hdr:-1], client)
 
 
 def _admit(session: Session, pub: Pub, body: bytes) -> bool:
@@ -356,14 +373,11 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
     if sub.collector is not None:
         _gather(session, sub, sub.collector, pub, body)
         return True
+    if sub.handler is not None:
+        _hand(session, sub, sub.handler, pub, body)
+        return True
     sub.msgs += 1
     hdr = pub.hdr
-    if sub.handler is not None:
-        session.broker.collectors.drain()  # it sees what was published before
-        at = max(0, hdr)
-        client = None if session.internal else session
-        sub.handler(pub.subject, pub.reply, body[:at], body[at:-1], client)
-        return True
     if hdr > 0 and not receiver.headers:
         body = body[hdr:]
         hdr = -1

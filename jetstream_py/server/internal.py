@@ -63,7 +63,7 @@ class Internal:
         self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
     ) -> None:
         """Deliver to whoever listens; written at the end of the tick."""
-        if not headers and not reply and self._answer(subject, data):
+        if not reply and self._answer(subject, data, headers):
             return
         size = len(headers) + len(data)
         if headers:
@@ -96,12 +96,18 @@ class Internal:
         """Write now what was published, instead of at the end of the tick."""
         self._broker.flush()
 
-    def _answer(self, subject: bytes, data: bytes) -> bool:
-        """The short way of an answer to an inbox. PubAcks come by the ten thousand, and most of them go
-        to one plain subscription, so nothing is built but the two lines. False: take the long way."""
+    def _answer(self, subject: bytes, data: bytes, headers: bytes) -> bool:
+        """The short way of an answer to an inbox. Most of them go to one plain subscription, so nothing
+        is built but the two lines. False: take the long way."""
         route = self._account.router.inbox_route(subject)
-        if not route.simple or route.groups:
+        if not route.simple or route.groups or (headers and not route.headers):
             return False
+        size = len(data)
+        if headers:
+            start, sizes = b"HMSG ", b" %d %d\r" % (len(headers), len(headers) + size)
+            body = b"%b%b\r" % (headers, data)
+        else:
+            start, sizes, body = b"MSG ", b" %d\r" % size, data + b"\r"
         dirty = self._broker.dirty
         for sub in route.plain:
             sub.msgs += 1
@@ -109,8 +115,8 @@ class Internal:
             if not out:
                 dirty.append(sub.session)
                 self._broker.flush_soon()
-            out.append(b"MSG %b %b %d\r" % (subject, sub.sid, len(data)))
-            out.append(data + b"\r")
+            out.append(b"%b%b %b%b" % (start, subject, sub.sid, sizes))
+            out.append(body)
         return True
 
     def has_interest(self, subject: bytes) -> bool:

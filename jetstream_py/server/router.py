@@ -38,7 +38,17 @@ WILD = (b"*", b">")
 class Route:
     """The receivers of a subject (or of all subjects below a prefix)."""
 
-    __slots__ = ("collector", "groups", "guarded", "headers", "key", "lines", "plain", "simple")
+    __slots__ = (
+        "collector",
+        "groups",
+        "guarded",
+        "handler",
+        "headers",
+        "key",
+        "lines",
+        "plain",
+        "simple",
+    )
 
     def __init__(
         self, key: bytes, plain: tuple[Sub, ...], groups: tuple[tuple[Sub, ...], ...]
@@ -55,8 +65,9 @@ class Route:
                 self.simple = False
             if not session.headers:
                 self.headers = False
-        # The one receiver there is takes messages by the list: the ready-made way to streams.
+        # The one receiver there is is a part of the server: the ready-made way to streams and API.
         self.collector = plain[0].collector if len(plain) == 1 and not groups else None
+        self.handler = plain[0].handler if len(plain) == 1 and not groups else None
         self.lines: list[tuple[Lines, bytes]] = []
 
 

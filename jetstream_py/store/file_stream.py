@@ -406,6 +406,13 @@ class FileStream:
             return None
         return self.read(found[0], found[1], self.reader.message)
 
+    def newest(self, subject: bytes) -> Message | None:
+        message = self.get(self.table.last.get(subject, 0))
+        if message is None:  # there is none, or it was removed and the one before is not known
+            seq = self._last_of(subject, 0)
+            message = self.get(seq) if seq else None
+        return message
+
     def next(self, seq: int, pattern: bytes = b"") -> Message | None:
         if seq < self.first_seq:
             seq = self.first_seq

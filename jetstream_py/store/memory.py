@@ -248,6 +248,10 @@ class MemoryStream:
     def get(self, seq: int) -> Message | None:
         return self._all.get(seq)
 
+    def newest(self, subject: bytes) -> Message | None:
+        seqs = self._by.get(subject)
+        return self._all.get(seqs.last()) if seqs is not None else None
+
     def seq_at(self, ts: int) -> int:
         return self._order.search(lambda seq: self._all[seq].ts >= ts) or self.last_seq + 1
 

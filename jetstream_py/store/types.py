@@ -79,6 +79,10 @@ class StreamStore(Protocol):
 
     def get(self, seq: int) -> Message | None: ...
 
+    def newest(self, subject: Octets) -> Message | None:
+        """The newest message of a literal subject."""
+        ...
+
     def remove(self, seq: int, erase: bool = False) -> Message | None:
         """Delete a message and return it; None when there is none."""
         ...
