@@ -13,9 +13,10 @@ from jetstream_py import headers as hdr
 from jetstream_py.api import level
 from jetstream_py.api.decode import decode_lenient
 from jetstream_py.api.errors import ApiError
-from jetstream_py.api.messages import select, usual
+from jetstream_py.api.messages import by_seq, select, usual
 from jetstream_py.api.requests import MsgGetRequest
 from jetstream_py.api.times import parse_time, time_text
+from jetstream_py.subject import is_literal
 
 if TYPE_CHECKING:
     from jetstream_py.api.service import ApiService, Caller
@@ -65,19 +66,27 @@ def direct_get(
         service.answer(reply, b"", OUT_OF_SERVICE)
         return
     try:
-        request = _request(subject, headers, body)
-        if not request.multi_last and not request.batch:
-            message = select(stream, request)
-            if message is None:
-                raise Status(NOT_FOUND)
-            block, data = _rendered(stream, message, request.no_hdr)
-            service.answer(reply, data, block)
+        # The two ways in which nearly all requests come need no look at the others.
+        if subject and not body and not headers and is_literal(subject):
+            block, data = _rendered(stream, stream.store.newest(subject))
+        elif not subject and not headers and (found := by_seq(body)):
+            block, data = _rendered(stream, stream.store.get(int(found[1])))
+        else:
+            _answer(service, stream, reply, _request(subject, headers, body))
             return
+        service.answer(reply, data, block)
+    except Status as status:
+        service.answer(reply, b"", status.block)
+
+
+def _answer(service: ApiService, stream: Stream, reply: bytes, request: MsgGetRequest) -> None:
+    if request.multi_last or request.batch:
         answers = _multi if request.multi_last else _batch
         for block, data in answers(service, stream, request):
             service.answer(reply, data, block)
-    except Status as status:
-        service.answer(reply, b"", status.block)
+        return
+    block, data = _rendered(stream, select(stream, request), request.no_hdr)
+    service.answer(reply, data, block)
 
 
 def _request(subject: bytes, headers: bytes, body: bytes) -> MsgGetRequest:
@@ -122,8 +131,11 @@ def _check(request: MsgGetRequest) -> None:
 
 
 def _rendered(
-    stream: Stream, message: Message, no_hdr: bool, *extra: tuple[bytes, bytes]
+    stream: Stream, message: Message | None, no_hdr: bool = False, *extra: tuple[bytes, bytes]
 ) -> tuple[bytes, bytes]:
+    """Headers and payload of the answer."""
+    if message is None:
+        raise Status(NOT_FOUND)
     if no_hdr:
         return b"", message.data
     start = message.headers[:-2] if message.headers else START

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 # The bodies that client libraries send. Whatever has another shape meets the careful parser.
 _TEXT = rb'"([ !#-\[\]-~]+)"'  # no escapes, and ASCII, where every reading of JSON agrees
 _SEQ = rb'"seq": ?([1-9][0-9]{0,18})'
-_BY_SEQ = re.compile(rb"\{" + _SEQ + rb"\}").fullmatch
+by_seq = re.compile(rb"\{" + _SEQ + rb"\}").fullmatch
 _LAST = re.compile(rb'\{"last_by_subj": ?' + _TEXT + rb"\}").fullmatch
 _NEXT = re.compile(rb"\{" + _SEQ + rb', ?"next_by_subj": ?' + _TEXT + rb"\}").fullmatch
 
 
 def usual(body: bytes) -> MsgGetRequest | None:
     """A request as nearly all are; None: parse it."""
-    if found := _BY_SEQ(body):
+    if found := by_seq(body):
         return MsgGetRequest(seq=int(found[1]))
     if found := _LAST(body):
         return MsgGetRequest(last_by_subj=found[1].decode())

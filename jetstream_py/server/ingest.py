@@ -184,9 +184,10 @@ def _usual(session: Session, line: bytes) -> Pub | None:
     pub.subject = subject
     pub.reply = reply
     pub.size = size
-    pub.lead = b"MSG " + subject + b" "
-    pub.tail = line[4 + len(subject) :]
     pub.route = route
+    if route.collector is None and route.handler is None:  # a head is needed
+        pub.lead = b"MSG " + subject + b" "
+        pub.tail = line[4 + len(subject) :]
     return pub
 
 

@@ -33,6 +33,7 @@ Head = tuple[Sub, bytes]
 Lines = dict[bytes, "Pub"]
 
 WILD = (b"*", b">")
+_NO_TAIL = b"\n"  # no subject begins with it
 
 
 class Route:
@@ -123,6 +124,10 @@ class Router:
         self._tails: dict[bytes, Route] = {}
         self._index: dict[bytes, dict[bytes, list[Route]]] = {}
         self._count = 0  # routes in the index
+        self._recent = (
+            _NO_TAIL  # the tail that was asked for last, with its dot: likely the next, too
+        )
+        self._recent_route = Route(b"", (), ())
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -136,6 +141,7 @@ class Router:
 
     def invalidate(self, pattern: bytes) -> None:
         """Forget every route that a subscription to `pattern` can change."""
+        self._recent = _NO_TAIL
         tokens = pattern.split(b".")
         literal = next((i for i, token in enumerate(tokens) if token in WILD), len(tokens))
         if literal == 0:
@@ -155,6 +161,7 @@ class Router:
     def forget_all(self) -> None:
         for cache in (self.lines, self._routes, self._prefixes, self._tails, self._index):
             cache.clear()
+        self._recent = _NO_TAIL
         self._weight = self._count = 0
 
     def _kill_one(self, cache: dict[bytes, Route], key: bytes) -> None:
@@ -190,6 +197,8 @@ class Router:
         route = self._routes.get(subject)
         if route is not None:
             return route
+        if subject.startswith(self._recent) and b".." not in subject and subject[-1:] != b".":
+            return self._recent_route
         cut = subject.rfind(b".")
         if 0 < cut < len(subject) - 1:  # an empty last token reaches nobody, whatever is above it
             route = self._prefixes.get(subject[:cut])
@@ -237,7 +246,10 @@ class Router:
             route = tails.get(subject[:at])
             if route is not None:
                 # Empty tokens further on reach nobody; they are too rare to have a place of their own.
-                return route if b".." not in subject else None
+                if b".." in subject:
+                    return None
+                self._recent, self._recent_route = route.key + b".", route
+                return route
             if at == cut:
                 break
             at = subject.find(b".", at + 1)
