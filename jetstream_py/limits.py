@@ -55,6 +55,7 @@ STORE_INLINE: Final = (
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
 # With a sync interval, what may wait for it: a power cut never takes more than this.
 INTERVAL_BYTES: Final = 8 * 1024 * 1024
+COPY_INLINE: Final = 128 * 1024  # ... if they do not rewrite more than this
 BLOCK_BYTES: Final = 64 * 1024  # a block is cut here (32 KiB appends slower, 128 KiB reads slower)
 BLOCK_RECORDS: Final = 1024
 SMALL_BLOCK: Final = 32 * 1024  # tail blocks under this are merged ...

@@ -11,6 +11,8 @@ the clock that is set for the oldest message and sleeps when there is none.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from jetstream_py.store import StreamStore
 
 MAX_HEADERS = 65_535
+NO_LIMIT = 1 << 62
 AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messages
 
 
@@ -63,14 +66,16 @@ class Stream:
         self._republisher: Republisher | None = None
         if republish is not None:
             self._republisher = Republisher(config.name, republish, random.randrange)
-        self._unlimited = config.retention != "interest" and not (
+        limited = max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
+        # A run may be stored as a whole when no message of it can be refused for what those before it
+        # did, and when limits have the same result after it as after each of its messages. That fails
+        # in one case: a large message pushes an old one out, then a small one takes its place.
+        self._runs = config.retention != "interest" and not (
             config.sealed
-            or config.no_ack
-            or config.max_age
-            or config.max_msg_size >= 0
             or self._transform
             or self._republisher
-            or max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
+            or (limited and config.discard == "new")
+            or (config.max_bytes > 0 and config.max_msgs_per_subject > 0)
         )
         self._enforce_all()
 
@@ -104,21 +109,48 @@ class Stream:
 
     def publish(self, items: list[Item]) -> None:
         """Messages on our subjects, from anybody."""
-        for subject, reply, headers, data in items:
-            self._publish(subject, reply, headers, data)
+        if self._runs and not self.shared.store.failed:
+            subjects, replies, headers, datas = zip(*items, strict=True)
+            if not any(headers) and self._takes(subjects, datas):
+                self._publish_run(subjects, replies, datas)
+                self.consumers.announce()
+                return
+        for item in items:
+            self._publish(*item)
         self.consumers.announce()
 
-    def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
-        shared = self.shared
-        if self._unlimited and not headers and shared.store.room() and not shared.store.failed:
-            # Nothing to look at and nothing to enforce: most messages of most streams.
-            seq = self.store.append(subject, b"", data, shared.clock.now_ns())
-            self._last_id = b""
-            if reply:
-                shared.outbox.hold(shared.bus, reply, self._ack_start + b"%d}" % seq)
-            else:
-                shared.outbox.commit_soon()
+    def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+        """Is every message small enough, and room for all of them?"""
+        limit = self.config.max_msg_size
+        if 0 <= limit < max(map(len, datas)):
+            return False
+        return self.shared.store.room(self.store.run_size(subjects, datas))
+
+    def _publish_run(
+        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """Messages without headers that nothing refuses."""
+        shared, store, config = self.shared, self.store, self.config
+        first, names = store.append_run(subjects, datas, shared.clock.now_ns())
+        self._last_id = b""
+        if config.max_msgs_per_subject > 0:
+            for name in names:
+                self._enforce_subject(name)
+        self._enforce_totals()
+        if config.max_age and self._age is None:
+            self._arm_age()
+        shared.outbox.commit_soon()
+        if config.no_ack:
             return
+        at = 0
+        for wanted, run in groupby(replies, bool):
+            group = list(run)
+            if wanted:
+                shared.outbox.send_acks(shared.bus, group, self._ack_start, first + at, b"}")
+            at += len(group)
+
+    def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
+        """One message, whatever it asks for."""
         wants_ack = reply and not self.config.no_ack
         try:
             ack = self._store_message(subject, headers, data)
@@ -232,24 +264,24 @@ class Stream:
 
     def _enforce(self, subject: bytes) -> None:
         """After an append to `subject`."""
-        most, store = self.config.max_msgs_per_subject, self.store
-        if most > 0:
-            for _ in range(store.count(subject) - most):
-                store.remove(store.oldest(subject))
+        if self.config.max_msgs_per_subject > 0:
+            self._enforce_subject(subject)
         self._enforce_totals()
+
+    def _enforce_subject(self, subject: bytes) -> None:
+        store = self.store
+        for _ in range(store.count(subject) - self.config.max_msgs_per_subject):
+            store.discard(store.oldest(subject))
 
     def _enforce_totals(self) -> None:
         config, store = self.config, self.store
         if config.discard == "new":
             return  # what is there stays; what comes is refused
-        if config.max_msgs > 0:
-            for _ in range(store.messages - config.max_msgs):
-                store.remove(store.first_seq)
-        if config.max_bytes > 0:
-            for _ in range(store.messages):
-                if store.bytes <= config.max_bytes:
-                    break
-                store.remove(store.first_seq)
+        if config.max_msgs > 0 or config.max_bytes > 0:
+            store.shrink(
+                config.max_msgs if config.max_msgs > 0 else NO_LIMIT,
+                config.max_bytes if config.max_bytes > 0 else NO_LIMIT,
+            )
 
     def _enforce_all(self) -> None:
         """After a change of the limits, or a restart."""

@@ -1,15 +1,16 @@
 """From the read buffer to the receivers' output: the hot path of core NATS.
 
-Theory of operation. `consume(session, data)` walks a read buffer once, in two gears that give the
-same result:
+Theory of operation. `consume(session, data)` walks a read buffer once, in gears that give the same
+result:
 
 * pairs: a bulk publisher sends control line, payload, control line, payload, ... One `split` at LF
   yields exactly that alternation as long as the payloads hold no LF. A control line that the router's
   cache knows is a publish that was parsed, routed and rendered before, so a message costs one lookup
   and two appends for each receiver. The gear stops at the first pair that is anything else.
+* runs: the same for publishes that go to a stream, see `runs`.
 * lines: find the end of the line, look it up or parse it, jump over the payload. Everything works here.
 
-A session whose traffic does not suit the first gear skips it for the next reads.
+A session whose traffic does not suit the first two skips them for the next reads.
 
 Items of a session's `out` are lines without their LF: a message is two items (head, payload + CR), a
 control line is one, and `b"\\n".join` makes the bytes for the socket. So the payload that `split` cut
@@ -23,10 +24,10 @@ from operator import length_hint
 from typing import TYPE_CHECKING
 
 from jetstream_py import limits
-from jetstream_py.server import proto
+from jetstream_py.server import proto, runs
 from jetstream_py.server.proto import ACK, INBOX, RESERVED_STARTS, USED_ONCE, Fault
 from jetstream_py.server.router import Pub
-from jetstream_py.server.sublist import Sub
+from jetstream_py.server.sublist import Handler, Sub
 from jetstream_py.subject import is_valid_literal
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def consume(session: Session, data: bytes) -> None:
             if session.pause:
                 session.pause -= 1
             else:
-                pos = _pairs(session, data)
+                pos = (runs.consume if runs.suits(session, data) else _pairs)(session, data)
                 if pos * 2 < len(data):
                     session.pause = _PAIRS_PAUSE
         if pos < len(data):
@@ -183,9 +184,10 @@ def _usual(session: Session, line: bytes) -> Pub | None:
     pub.subject = subject
     pub.reply = reply
     pub.size = size
-    pub.lead = b"MSG " + subject + b" "
-    pub.tail = line[4 + len(subject) :]
     pub.route = route
+    if route.collector is None and route.handler is None:  # a head is needed
+        pub.lead = b"MSG " + subject + b" "
+        pub.tail = line[4 + len(subject) :]
     return pub
 
 
@@ -273,6 +275,9 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
     if route.collector is not None:
         _gather(session, route.plain[0], route.collector, pub, body)
         return True
+    if route.handler is not None:
+        _hand(session, route.plain[0], route.handler, pub, body)
+        return True
     if route.simple and (pub.hdr < 0 or route.headers):
         broker = session.broker
         receivers = route.plain
@@ -305,6 +310,20 @@ def _gather(session: Session, sub: Sub, collector: Collector, pub: Pub, body: by
         items.append((pub.subject, pub.reply, b"", body[:-1]))
     else:
         items.append((pub.subject, pub.reply, body[:hdr], body[hdr:-1]))
+
+
+def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -> None:
+    """One message for a handler. It sees what was published before."""
+    sub.msgs += 1
+    collectors = session.broker.collectors
+    if collectors.filled:
+        collectors.drain()
+    client = None if session.internal else session
+    hdr = pub.hdr
+    if hdr < 0:
+        handler(pub.subject, pub.reply, b"", body[:-1], client)
+    else:
+        handler(pub.subject, pub.reply, body[:hdr], body[hdr:-1], client)
 
 
 def _admit(session: Session, pub: Pub, body: bytes) -> bool:
@@ -356,14 +375,11 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
     if sub.collector is not None:
         _gather(session, sub, sub.collector, pub, body)
         return True
+    if sub.handler is not None:
+        _hand(session, sub, sub.handler, pub, body)
+        return True
     sub.msgs += 1
     hdr = pub.hdr
-    if sub.handler is not None:
-        session.broker.collectors.drain()  # it sees what was published before
-        at = max(0, hdr)
-        client = None if session.internal else session
-        sub.handler(pub.subject, pub.reply, body[:at], body[at:-1], client)
-        return True
     if hdr > 0 and not receiver.headers:
         body = body[hdr:]
         hdr = -1

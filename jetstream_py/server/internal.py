@@ -6,10 +6,10 @@ a socket; what it publishes takes the same way as a client's. So core NATS knows
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jetstream_py.server import ingest
+from jetstream_py.server import ingest, series
 from jetstream_py.server.collect import Collector, Item, Sink
 from jetstream_py.server.router import Pub
 from jetstream_py.server.session import NO_LINK, Session
@@ -63,7 +63,7 @@ class Internal:
         self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
     ) -> None:
         """Deliver to whoever listens; written at the end of the tick."""
-        if not headers and not reply and self._answer(subject, data):
+        if not reply and self._answer(subject, data, headers):
             return
         pub = _pub(subject, reply, headers, data)
         pub.route = self._account.router.inbox_route(subject)
@@ -72,12 +72,38 @@ class Internal:
         if self._broker.dirty:
             self._broker.flush_soon()
 
-    def _answer(self, subject: bytes, data: bytes) -> bool:
-        """The short way of an answer to an inbox. PubAcks come by the ten thousand, and most of them go
-        to one plain subscription, so nothing is built but the two lines. False: take the long way."""
+    def publish_series(
+        self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes
+    ) -> None:
+        """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
+        route = self._account.router.shared_route(subjects) if len(subjects) > 1 else None
+        if route is None or not route.simple or route.groups:
+            for number, subject in enumerate(subjects, first):
+                self.publish(subject, b"%b%d%b" % (start, number, end))
+            return
+        for sub in route.plain:
+            sub.msgs += len(subjects)
+            messages, size = series.render(subjects, sub.sid, start, first, end)
+            sub.session.send_series(messages, len(subjects), size)
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
+    def flush(self) -> None:
+        """Write now what was published, instead of at the end of the tick."""
+        self._broker.flush()
+
+    def _answer(self, subject: bytes, data: bytes, headers: bytes) -> bool:
+        """The short way of an answer to an inbox. Most of them go to one plain subscription, so nothing
+        is built but the two lines. False: take the long way."""
         route = self._account.router.inbox_route(subject)
-        if not route.simple or route.groups:
+        if not route.simple or route.groups or (headers and not route.headers):
             return False
+        size = len(data)
+        if headers:
+            start, sizes = b"HMSG ", b" %d %d\r" % (len(headers), len(headers) + size)
+            body = b"%b%b\r" % (headers, data)
+        else:
+            start, sizes, body = b"MSG ", b" %d\r" % size, data + b"\r"
         dirty = self._broker.dirty
         for sub in route.plain:
             sub.msgs += 1
@@ -85,8 +111,8 @@ class Internal:
             if not out:
                 dirty.append(sub.session)
                 self._broker.flush_soon()
-            out.append(b"MSG %b %b %d\r" % (subject, sub.sid, len(data)))
-            out.append(data + b"\r")
+            out.append(b"%b%b %b%b" % (start, subject, sub.sid, sizes))
+            out.append(body)
         return True
 
     def deliver(self, inbox: bytes, items: list[Item]) -> int:

@@ -12,11 +12,10 @@ kept in `_late` (and in `floor`) and marked again in the new block when the repo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from operator import itemgetter
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from . import compact
-from .block import Damaged, View, message_size
+from .block import OVERHEAD, Damaged, View, message_size
 from .checkpoint import Checkpointer
 from .directory import Directory
 from .group import Outcome, Work
@@ -31,7 +30,6 @@ from .summary import Block
 from .tail import Tail
 from .types import Message
 
-_subject = itemgetter(2)
 _NOTHING = Filter(b"")
 
 
@@ -81,7 +79,7 @@ class FileStream:
         return self._first_ts[1]
 
     def get_ts(self, seq: int) -> int | None:
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             return message.ts
         found = self.directory.find(seq)
@@ -108,10 +106,7 @@ class FileStream:
             seq = self.last_seq + 1
         elif seq <= self.last_seq:
             raise ValueError("sequences only rise")
-        message = Message(seq, ts, subject, headers, data)
-        tail = self.tail
-        tail.live[seq] = message
-        tail.staged.append(message)
+        self.tail.staged.append(seq, ts, subject, headers, data)
         if not self.messages:
             self.first_seq = seq
         self.messages += 1
@@ -134,6 +129,31 @@ class FileStream:
             self.touch()
         return seq
 
+    def append_run(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+    ) -> tuple[int, Collection[bytes]]:
+        first, n = self.last_seq + 1, len(datas)
+        self.tail.staged.extend(first, ts, subjects, datas)
+        if not self.messages:
+            self.first_seq = first
+        self.messages += n
+        self.last_seq, self.last_ts = first + n - 1, ts
+        size = self.run_size(subjects, datas)
+        self.bytes += size
+        self.home.staged += size
+        self.touch()
+        if not self._oldest.active:
+            return first, self.table.add_run(subjects, first)
+        table, oldest = self.table, self._oldest
+        for seq, subject in enumerate(subjects, first):
+            previous = table.last.get(subject, 0)
+            table.add(subject, seq)
+            oldest.appended(table, subject, previous, seq)
+        return first, set(subjects)
+
+    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+
     def skip(self, count: int = 1) -> int:
         self.last_seq += count
         if not self.messages:
@@ -151,7 +171,7 @@ class FileStream:
         self.touch()
 
     def remove(self, seq: int, erase: bool = False) -> Message | None:
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             if self._remove_tail(message) and erase:
                 self._late_erase.add(seq)
@@ -175,7 +195,7 @@ class FileStream:
 
     def discard(self, seq: int) -> bool:
         """`remove` for those who do not want to see the message; its payload is not read."""
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             self._remove_tail(message)
         else:
@@ -255,6 +275,10 @@ class FileStream:
         self._settle()
         self.touch()
         return was - self.messages
+
+    def shrink(self, messages: int, bytes_: int) -> None:
+        if self.messages > messages or self.bytes > bytes_:
+            self.trim(self.scan.end_of_excess(messages, bytes_))
 
     def _trim_block(self, block: Block, before: int) -> None:
         view = None if block.name is not None and block.last < before else self.view(block)
@@ -395,16 +419,23 @@ class FileStream:
 
     # -- reads -------------------------------------------------------------------------------------
     def is_live(self, seq: int) -> bool:
-        return seq in self.tail.live or self.directory.find(seq) is not None
+        return seq in self.tail or self.directory.find(seq) is not None
 
     def get(self, seq: int) -> Message | None:
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             return message
         found = self.directory.find(seq)
         if found is None:
             return None
         return self.read(found[0], found[1], self.reader.message)
+
+    def newest(self, subject: bytes) -> Message | None:
+        message = self.get(self.table.last.get(subject, 0))
+        if message is None:  # there is none, or it was removed and the one before is not known
+            seq = self._last_of(subject, 0)
+            message = self.get(seq) if seq else None
+        return message
 
     def next(self, seq: int, pattern: bytes = b"") -> Message | None:
         if seq < self.first_seq:
@@ -413,7 +444,7 @@ class FileStream:
         if pattern in (b"", b">"):
             found = self.directory.find(seq)
             if found is not None and found[0].page is not None:
-                return found[0].page[found[1]]
+                return found[0].page.message(found[1])
         else:
             if pattern not in self.table.last and is_name(pattern):
                 return None
@@ -542,7 +573,7 @@ class FileStream:
                 self.home.forget(block)
         work.jobs = self.plan.jobs(self)
         changed = self.checkpointer.changed
-        changed.update(map(_subject, work.messages), work.deltas)
+        changed.update(work.messages.subjects, work.deltas)
         self.checkpointer.changes += len(work.messages)
         self.checkpointer.step(self, work)
         return work

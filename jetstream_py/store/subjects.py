@@ -14,7 +14,8 @@ A pattern may be several, separated by blanks: a subject matches if it matches a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from jetstream_py import limits
 from jetstream_py.subject import is_literal
@@ -92,6 +93,24 @@ class SubjectTable:
         else:
             self.note(subject)
         last[subject] = seq
+
+    def add_run(self, subjects: Sequence[bytes], first: int) -> Collection[bytes]:
+        """`add` for messages numbered from `first` on; returns the distinct subjects."""
+        last, extra = self.last, self.extra
+        n, name = len(subjects), subjects[0]
+        counts = {name: n} if subjects.count(name) == n else Counter(subjects)
+        for name, count in counts.items():
+            if name in last:
+                extra[name] = extra.get(name, 0) + count
+            else:
+                self.note(name)
+                if count > 1:
+                    extra[name] = count - 1
+        if len(counts) == 1:
+            last[name] = first + n - 1
+        else:
+            last.update(zip(subjects, range(first, first + n), strict=True))
+        return counts
 
     def note(self, subject: bytes) -> None:
         """A name that was not there a moment ago."""

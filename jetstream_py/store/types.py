@@ -6,7 +6,7 @@ on both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 Octets = bytes  # the type, where `bytes` is a stream's counter
@@ -64,6 +64,21 @@ class StreamStore(Protocol):
         """Store a message, return its sequence; a given `seq` beyond the next one makes a gap."""
         ...
 
+    def append_run(
+        self, subjects: Sequence[Octets], datas: Sequence[Octets], ts: int
+    ) -> tuple[int, Collection[Octets]]:
+        """`append` for many messages without headers; returns the first one's sequence (the others
+        follow without a gap) and the distinct subjects."""
+        ...
+
+    def run_size(self, subjects: Sequence[Octets], datas: Sequence[Octets]) -> int:
+        """What such messages add to `bytes`."""
+        ...
+
+    def shrink(self, messages: int, bytes_: int) -> None:
+        """Drop the oldest until no more than so many messages and bytes are left."""
+        ...
+
     def skip(self, count: int = 1) -> int:
         """Use up sequences without a message, return the new last one."""
         ...
@@ -80,6 +95,10 @@ class StreamStore(Protocol):
         ...
 
     def get(self, seq: int) -> Message | None: ...
+
+    def newest(self, subject: Octets) -> Message | None:
+        """The newest message of a literal subject."""
+        ...
 
     def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> list[Message]:
         """The first matches from `seq` to `up_to`, at most so many."""

@@ -51,6 +51,27 @@ class StreamMachine(RuleBasedStateMachine):
         for subject in subjects:
             self.append(subject, b"", data, 0)
 
+    @rule(subjects=st.lists(SUBJECTS, min_size=1, max_size=40), data=DATA, same=st.booleans())
+    def append_run(self, subjects: list[bytes], data: bytes, same: bool) -> None:
+        if same:
+            subjects = subjects[:1] * len(subjects)
+        datas = [data[:i] for i in range(len(subjects))]
+        self.ts += 1_000_000
+        seqs = [
+            self.model.append(subject, b"", piece, self.ts, 0)
+            for subject, piece in zip(subjects, datas, strict=True)
+        ]
+        first, names = self.stream.append_run(subjects, datas, self.ts)
+        assert (first, sorted(names)) == (seqs[0], sorted(set(subjects)))
+
+    @rule(messages=st.integers(0, 60), size=st.sampled_from([0, 300, 3_000, 1 << 40]))
+    def shrink(self, messages: int, size: int) -> None:
+        self.stream.shrink(messages, size)
+        sizes = {m.seq: self.stream.size(*m[2:]) for m in self.model.of(b"")}
+        for seq in list(sizes):
+            if len(sizes) > messages or sum(sizes.values()) > size:
+                del sizes[seq], self.model.all[seq]
+
     @rule(pick=PICK, erase=st.booleans())
     def remove(self, pick: int, erase: bool) -> None:
         seq = self.seq(pick)
