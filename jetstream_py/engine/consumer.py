@@ -354,16 +354,20 @@ class Consumer:
     def take_acks(self, items: list[Item]) -> None:
         """Acks as they came in one read."""
         at = len(self._ack_start)
-        self._acks(at, items)
+        self._acks(at, items, exact=True)
 
     def take_acks_v2(self, items: list[Item]) -> None:
         """The same on subjects that name domain and account."""
-        self._acks(len(self.stream.consumers.ack_start_v2(self.name)), items)
+        self._acks(len(self.stream.consumers.ack_start_v2(self.name)), items, exact=False)
 
-    def _acks(self, at: int, items: list[Item]) -> None:
+    def _acks(self, at: int, items: list[Item], exact: bool) -> None:
         confirmed: list[bytes] = []
         for subject, reply, _, data in items:
-            named = acks.delivery(subject[at:].split(b"."))
+            tokens = subject[at:].split(b".")
+            if len(tokens) < 5 or (len(tokens) > 5 and exact):
+                self._no_responder(subject, reply)
+                continue
+            named = acks.delivery(tokens)
             if named is None or named.seq >= self.position.next_seq:
                 continue
             if data in acks.ACKS:
@@ -384,6 +388,12 @@ class Consumer:
             for reply in confirmed:
                 self.shared.outbox.send(self.shared.bus, reply, b"")
         self.serve()
+
+    def _no_responder(self, subject: bytes, reply: bytes) -> None:
+        """On a subject with another number of tokens nobody listens."""
+        if reply:
+            block = b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject
+            self.shared.bus.publish(reply, b"", b"", block)
 
     def _ack(self, named: acks.Delivery) -> None:
         seq = named.seq
@@ -417,7 +427,7 @@ class Consumer:
     def _settle(self, seq: int) -> int:
         """A delivery is done with; the floor follows if it was the lowest."""
         dseq = self.unacked.settle(seq)
-        if not len(self.unacked):
+        if not len(self.unacked) and dseq:
             self.floor_seq, self.floor_stream_seq = self.next_dseq - 1, self.position.next_seq - 1
         elif dseq and dseq == self.floor_seq + 1:
             oldest = self.unacked.oldest()
@@ -461,7 +471,7 @@ class Consumer:
 
     def _terminate(self, seq: int, reason: str = DELETED) -> None:
         self.acked_ns = self.shared.clock.now_ns()
-        deliveries = self.unacked.redeliveries.get(seq, 0) + 1
+        deliveries = max(1, self.unacked.redeliveries.get(seq, 0))  # as nats-server counts here
         dseq = self._settle(seq)
         self.shared.events.terminated(*self.names, dseq, seq, deliveries, reason)
         self._changed()
@@ -525,13 +535,13 @@ class Consumer:
         self.stream.consumers.announce()
         return target
 
-    def close(self, block: bytes) -> None:
+    def close(self, deleted: bool) -> None:
         self.closed = True
         if self._alarm is not None:
             self._alarm.cancel()
-        self.pull.close(block)
+        self.pull.close(deleted)
         if self.outlet is not self.pull:
-            self.outlet.close(block)
+            self.outlet.close(deleted)
 
     # -- time --------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from jetstream_py import limits
 from jetstream_py.api.errors import error
-from jetstream_py.engine import journal, statuses
+from jetstream_py.engine import journal
 from jetstream_py.engine.consumer import Consumer
 from jetstream_py.engine.journal import Journal
 from jetstream_py.nuid import DIGITS
@@ -44,7 +44,7 @@ class Consumers(dict[str, Consumer]):
         self._stream = stream
         self._shared = stream.shared
         self._subs: dict[str, list[Any]] = {}
-        self._announced = False
+        self.announced = False  # for the next commit
         self.purging = False
         self._next_cid = 1
         self._holder: Consumer | None = None  # who needed a message when last asked
@@ -112,7 +112,7 @@ class Consumers(dict[str, Consumer]):
         consumer = self.pop(name, None)
         if consumer is None:
             raise error(10014)
-        self._close(consumer)
+        self._close(consumer, deleted=True)
         if consumer.journal is not None:
             consumer.journal.delete()
         self._shared.events.deleted(*consumer.names)
@@ -128,15 +128,15 @@ class Consumers(dict[str, Consumer]):
                 consumer.journal.delete()
             elif consumer.journal is not None:
                 consumer.journal.write(consumer)
-            self._close(consumer)
+            self._close(consumer, deleted)
             if deleted:
                 self._shared.events.deleted(*consumer.names)
         self.clear()
 
-    def _close(self, consumer: Consumer) -> None:
+    def _close(self, consumer: Consumer, deleted: bool) -> None:
         for sub in self._subs.pop(consumer.name):
             self._shared.bus.unsubscribe(sub)
-        consumer.close(statuses.CONSUMER_DELETED)
+        consumer.close(deleted)
         if self._holder is consumer:
             self._holder = None
 
@@ -144,12 +144,11 @@ class Consumers(dict[str, Consumer]):
 
     def announce(self) -> None:
         """Something may be there to deliver, or not to deliver any more."""
-        if self and not self._announced:
-            self._announced = True
+        if self and not self.announced:
+            self.announced = True
             self._shared.announce(self._stream)
 
     def wake(self) -> None:
-        self._announced = False
         self.settle()
         for consumer in list(self.values()):
             consumer.serve()

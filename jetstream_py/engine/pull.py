@@ -1,7 +1,9 @@
 """Where the messages of a pull consumer go: to the requests that wait for them.
 
-A run of messages is handed out in turn, gathered per request, and leaves as one delivery per request. A
-request is asked for its inbox's interest when a run begins: within a run nothing can change.
+A run of messages is handed out to the requests in turn. What goes to the same inbox in a row leaves as one
+delivery, and everything leaves in the order of the stream: a client that has two requests open must not see
+its messages out of order. A request is asked for its inbox's interest when a run begins: within a run
+nothing can change.
 
 With a priority group not everybody may have the next message, and who may depends on what the last one
 changed; then runs have one message and `_choose` looks at the requests anew for each.
@@ -20,6 +22,7 @@ from jetstream_py.gotext import duration
 
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
+    from jetstream_py.engine.shared import Item
     from jetstream_py.store import Message
 
 RUN = 500  # messages handed out between two looks at the requests
@@ -35,6 +38,8 @@ class Pull:
         self.pinned = Pinned(consumer)
         self.waiting = Waiting(False)
         self._chosen: PullRequest | None = None
+        self._inbox = b""  # for which ...
+        self._items: list[Item] = []  # ... these were gathered
         self.active = consumer.shared.now()  # when somebody last showed up
         self.configure()
 
@@ -87,9 +92,8 @@ class Pull:
         if refusal is None and ask.no_wait:
             refusal = self._nothing_there(ask)
         if refusal is None and len(self.waiting) >= config.max_waiting:
-            self._drop_deserted()
-            if len(self.waiting) >= config.max_waiting:
-                return b"" if ask.idle_heartbeat > 0 else statuses.EXCEEDED_MAX_WAITING
+            self._drop_deserted()  # there may be room for the next one
+            return b"" if ask.idle_heartbeat > 0 else statuses.EXCEEDED_MAX_WAITING
         return refusal
 
     def _group_refusal(self, ask: NextRequest) -> bytes | None:
@@ -155,59 +159,58 @@ class Pull:
         """Hand the messages out. Returns how many somebody took."""
         consumer = self._consumer
         pin = self.pinned.id.encode() if self._policy == "pinned_client" else None
-        served: list[PullRequest] = []
-        ends: list[tuple[PullRequest, bytes]] = []
         dseq, sent = consumer.next_dseq, 0
+        now = consumer.shared.now()
         for message in messages:
             item = consumer.item(message, count, dseq + sent, pending, pin)
-            request = self._taker(sum(map(len, item)), ends)
+            request = self._taker(item)
             if request is None:
                 break
-            if not request.items:
-                served.append(request)
-            request.items.append(item)
-            self._took(request, ends)
+            if request.inbox != self._inbox:
+                self._flush()
+                self._inbox = request.inbox
+            self._items.append(item)
+            if request.beat:
+                request.beat = now + request.ask.idle_heartbeat
+            self._took(request)
             sent += 1
             pending -= count == 1
-        now = consumer.shared.now()
-        for request in served:
-            items, request.items = request.items, []
-            request.beat = now + request.ask.idle_heartbeat if request.beat else 0
-            heard = self._bus.deliver(request.inbox, items)
-            if heard < len(items):
-                consumer.unheard(items[heard:])
-        for request, status in ends:
-            self._status(request.inbox, status)
+        self._flush()
         return sent
 
-    def _taker(self, size: int, ends: list[tuple[PullRequest, bytes]]) -> PullRequest | None:
+    def _taker(self, item: Item) -> PullRequest | None:
         """The request whose turn it is; those that have no bytes left for it end here."""
         while self.waiting:
             request = self._chosen or self.waiting.first()
-            if not request.ask.max_bytes or size <= request.budget:
-                request.budget -= size if request.ask.max_bytes else 0
+            if not request.ask.max_bytes:
                 return request
-            self._end(request, statuses.MAX_BYTES, ends)
+            size = sum(map(len, item))
+            if size <= request.budget:
+                request.budget -= size
+                return request
+            self.finish(request, statuses.MAX_BYTES)
             if self._chosen is not None:
                 return None
         return None
 
-    def _took(self, request: PullRequest, ends: list[tuple[PullRequest, bytes]]) -> None:
+    def _took(self, request: PullRequest) -> None:
         request.delivered += 1
         request.left -= 1
         if request.left > 0:
             if self._chosen is None:
                 self.waiting.turn()
         elif request.ask.max_bytes and request.budget > 0:
-            self._end(request, statuses.BATCH_COMPLETED, ends)
+            self.finish(request, statuses.BATCH_COMPLETED)
         else:
             self.waiting.remove(request)
 
-    def _end(
-        self, request: PullRequest, why: tuple[int, str], ends: list[tuple[PullRequest, bytes]]
-    ) -> None:
-        self.waiting.remove(request)
-        ends.append((request, statuses.ended(why, request.left, request.budget)))
+    def _flush(self) -> None:
+        """What was gathered for an inbox leaves."""
+        items, self._items = self._items, []
+        if items:
+            heard = self._bus.deliver(self._inbox, items)
+            if heard < len(items):
+                self._consumer.unheard(items[heard:])
 
     def congested(self) -> bool:
         return self._bus.backlog(self.waiting.first().inbox) > CONGESTION
@@ -254,7 +257,9 @@ class Pull:
     # -- ends --------------------------------------------------------------------------------------
 
     def finish(self, request: PullRequest, why: tuple[int, str]) -> None:
+        """A request ends before it got everything; what it did get leaves first."""
         self.waiting.remove(request)
+        self._flush()
         self._status(request.inbox, statuses.ended(why, request.left, request.budget))
 
     def _drop_deserted(self) -> None:
@@ -266,6 +271,10 @@ class Pull:
     def _status(self, inbox: bytes, block: bytes) -> None:
         self._bus.publish(inbox, b"", b"", block)
 
-    def close(self, block: bytes) -> None:
-        for request in self.waiting.clear():
-            self._status(request.inbox, block)
+    def close(self, deleted: bool) -> None:
+        for request in self.waiting:
+            if deleted:
+                self._status(request.inbox, statuses.CONSUMER_DELETED)
+            else:
+                self.finish(request, statuses.SERVER_SHUTDOWN)
+        self.waiting.clear()

@@ -38,6 +38,7 @@ class Push:
         self._flying = 0  # bytes that no answer has covered
         self._asked = b""  # the subject on which an answer is awaited ...
         self._covered = 0  # ... and the bytes that it will cover
+        self._ignored = False  # the last answer acked nothing: the next heartbeat asks again
         self._fc_sub = None
         self._allowance = 0.0  # bytes that the rate limit lets through
         self._filled = consumer.shared.now()
@@ -149,7 +150,8 @@ class Push:
         if self._acks_by_answer:
             dseq, seq = (hdr.get(headers, name) for name in (hdr.LAST_CONSUMER, hdr.LAST_STREAM))
             if not (dseq and seq and dseq.isdigit() and seq.isdigit()):
-                return  # the next heartbeat asks again
+                self._ignored = True
+                return
             self._consumer.ack_upto(int(dseq), int(seq))
         self._consumer.serve()
 
@@ -174,7 +176,7 @@ class Push:
 
     def at_limit(self) -> None:
         """Acks are owed; where answers are acks, ask for one."""
-        if self._acks_by_answer and not self._asked:
+        if self._acks_by_answer and not self._asked and not self._ignored:
             self._ask()
 
     # -- time --------------------------------------------------------------------------------------
@@ -188,6 +190,7 @@ class Push:
                 consumer = self._consumer
                 last = consumer.next_dseq - 1, consumer.position.looked_at
                 self._bus.publish(self._subject, b"", b"", statuses.heartbeat(*last, self._asked))
+                self._ignored = False
                 if len(consumer.unacked):
                     self.at_limit()
 
@@ -199,7 +202,7 @@ class Push:
         due = [at for at in (self.beat, self.rate_due) if at]
         return min(due) if due else None
 
-    def close(self, block: bytes) -> None:
+    def close(self, deleted: bool) -> None:
         self._bus.unwatch(self._subject, self._interest_changed)
         if self._fc_sub is not None:
             self._bus.unsubscribe(self._fc_sub)

@@ -100,6 +100,8 @@ class Shared:
         self.domain = domain
         self.events: Events  # set by the API, which knows how advisories look
         self._news: list[Stream] = []
+        self._flying_news: list[Stream] = []  # of the commit under way
+        outbox.committing = self._take_off
         outbox.committed = self._tell
 
     def now(self) -> int:
@@ -111,7 +113,13 @@ class Shared:
         self._news.append(stream)
         self.outbox.commit_soon()
 
+    def _take_off(self) -> None:
+        """A commit begins: what is announced from now on belongs to the next one."""
+        self._flying_news, self._news = self._news, []
+        for stream in self._flying_news:
+            stream.consumers.announced = False
+
     def _tell(self) -> None:
-        news, self._news = self._news, []
+        news, self._flying_news = self._flying_news, []
         for stream in news:
             stream.consumers.wake()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jetstream_py.api.next_request import NextRequest
-    from jetstream_py.engine.shared import Item
 
 
 class PullRequest:
@@ -28,7 +27,6 @@ class PullRequest:
         "delivered",
         "expires",
         "inbox",
-        "items",
         "left",
         "pin",
         "since",
@@ -44,7 +42,6 @@ class PullRequest:
         self.expires = now + ask.expires if ask.expires else 0
         self.beat = now + ask.idle_heartbeat if ask.idle_heartbeat > 0 else 0
         self.pin = ask.id
-        self.items: list[Item] = []  # what leaves with the run that is being sent
 
     def due(self) -> int:
         """When something happens to it by itself, 0 for never."""
@@ -99,10 +96,8 @@ class Waiting:
         else:
             self._queue.remove(request)
 
-    def clear(self) -> list[PullRequest]:
-        gone = list(self._queue)
+    def clear(self) -> None:
         self._queue.clear()
-        return gone
 
     def wanted(self) -> int:
         """Messages that all of them still want."""
