@@ -34,7 +34,7 @@ class StreamModel:
         self.ids: dict[str, int] = {}
 
     @property
-    def bytes(self) -> int:
+    def total(self) -> int:
         return sum(message.size for message in self.all.values())
 
     @property
@@ -86,7 +86,7 @@ class StreamModel:
             size -= oldest.size - self.size("", b"", "") - (4 if self._headed(oldest) else 0)
         if not full and 0 < limits.max_msgs <= len(self.all):
             return "maximum messages exceeded"
-        if 0 < limits.max_bytes < self.bytes + size:
+        if 0 < limits.max_bytes < self.total + size:
             return "maximum bytes exceeded"
         return ""
 
@@ -123,6 +123,6 @@ class StreamModel:
         if limits.discard == "new":
             return
         while self.all and (
-            0 < limits.max_msgs < len(self.all) or 0 < limits.max_bytes < self.bytes
+            0 < limits.max_msgs < len(self.all) or 0 < limits.max_bytes < self.total
         ):
             del self.all[min(self.all)]

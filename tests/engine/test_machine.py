@@ -143,7 +143,7 @@ class StreamMachine(RuleBasedStateMachine):
         body = json.dumps({"subjects_filter": ">", "deleted_details": True}).encode()
         state: dict[str, Any] = self.world.ask("$JS.API.STREAM.INFO.S", body)["state"]
         model = self.model
-        assert (state["messages"], state["bytes"]) == (len(model.all), model.bytes)
+        assert (state["messages"], state["bytes"]) == (len(model.all), model.total)
         assert (state["first_seq"], state["last_seq"]) == (model.first_seq, model.last_seq)
         assert state.get("subjects", {}) == Counter(m.subject for m in model.all.values())
         assert state.get("deleted", []) == model.deleted()
