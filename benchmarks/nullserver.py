@@ -2,9 +2,9 @@
 
 It answers the handshake and then only moves bytes: for every received byte of a publisher's cycle
 it sends the matching share of the rendered deliveries; requests and replies become MSG frames by
-calls on whole batches; publishes to a stream all get the same ack. What the load generator reaches
-against it is the generator's ceiling on this machine, with the very same processes, frames and proofs
-of the end as against a real server.
+calls on whole batches; publishes to a stream all get the same ack; consumers get deliveries that
+were rendered before. What the load generator reaches against it is the generator's ceiling on this
+machine, with the very same processes, frames and proofs of the end as against a real server.
 
 It prints its port, serves one run after the other (a run ends when the last client leaves), and
 ends with its stdin or after half a minute in which nothing happened.
@@ -21,6 +21,7 @@ from typing import Final, Protocol
 
 from benchmarks import wire
 from benchmarks.conn import HOST, READ_BYTES
+from benchmarks.nullconsumer import CONSUMER_MODES, ConsumerRelay, Frames
 
 INFO: Final = b'INFO {"server_id":"null","version":"null","proto":1,"max_payload":1048576}\r\n'
 TIMEOUT: Final = 30.0
@@ -124,7 +125,8 @@ class AnswerRelay:
         publish = rb"(?s)PUB [^ ]+ ([^ ]+) %d\r\n.{%d}" % (load.size, load.size + 2)
         ack = b" 1 %d\r\n%b\r\n" % (len(self.ACK), self.ACK)
         self._publish = (re.compile(publish), b"MSG ", ack)
-        answer = _direct_answer if "direct" in mode else _json_answer
+        direct = "direct" in mode or mode.startswith("kv-")
+        answer = _direct_answer if direct else _json_answer
         get = re.compile(rb"PUB \$JS[^ ]+ ([^ ]+) \d+\r\n[^\r]*\r\n")
         self._get = (get, *answer(wire.payloads(load)[0]))
         self._rest: dict[socket.socket, bytes] = {}
@@ -168,6 +170,7 @@ class NullServer:
         self._clients: dict[int, socket.socket] = {}
         self._subscribed: set[socket.socket] = set()
         self._publishing: set[socket.socket] = set()
+        self._frames = Frames(load)
         self._relay = self._fresh_relay()
         self._buffer = memoryview(bytearray(READ_BYTES))
 
@@ -189,7 +192,9 @@ class NullServer:
                     self._accept()
 
     def _fresh_relay(self) -> Relay:
-        if self._mode.startswith("js-"):
+        if self._mode.startswith(CONSUMER_MODES):
+            return ConsumerRelay(self._mode, self._frames)
+        if self._mode.startswith(("js-", "kv-")):
             return AnswerRelay(self._mode, self._load)
         return RequestRelay(self._load) if "reqrep" in self._mode else BulkRelay(self._load)
 

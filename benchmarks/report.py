@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from benchmarks.cases import Case, Run
 from benchmarks.compare import Contender, Outcome, median_of, median_rate
-from benchmarks.loadgen import Case, Run
 from benchmarks.restart import Restart
 from benchmarks.servers import NATS, NATS_ALWAYS
 from benchmarks.startup import Startup

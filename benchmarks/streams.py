@@ -6,6 +6,7 @@ import json
 import random
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -18,12 +19,14 @@ from benchmarks.conn import Connection, ConnectionLost
 from benchmarks.servers import JETSTREAM, READY_LIMIT, Server, ServerFailed, running
 
 STREAM: Final = "BENCH"
+BUCKET: Final = "KV_BENCH"
 API: Final = "$JS.API"
 FILE: Final = "file"
 MEMORY: Final = "memory"
 # The length of the headers where there are any, the length of all.
 _ANSWER: Final = re.compile(rb"H?MSG _INBOX\.[^ ]+ 1 (?:(\d+) )?(\d+)\r\n")
 _LIMIT: Final = 30.0
+_STEP: Final = 0.005
 
 
 class ApiError(Exception):
@@ -79,10 +82,15 @@ class Stream:
     server: Server
     api: Api
     empty_bytes: int
+    name: str = STREAM
 
-    def check(self, messages: int) -> None:
-        """Every acknowledged message is there, and nothing else."""
-        found = message_count(self.api)
+    def check(self, messages: int, within: float = 0.0) -> None:
+        """Every acknowledged message is there, and nothing else; some seconds may pass until then."""
+        deadline = time.monotonic() + within
+        found = message_count(self.api, self.name)
+        while found != messages and time.monotonic() < deadline:
+            time.sleep(_STEP)
+            found = message_count(self.api, self.name)
         if found != messages:
             raise ServerFailed(f"{self.server.name}: {found} stored, {messages} acknowledged")
 
@@ -92,38 +100,40 @@ class Stream:
 
 
 @contextmanager
-def stream(server: Server, storage: str) -> Iterator[Stream]:
+def stream(server: Server, storage: str, **config: object) -> Iterator[Stream]:
     """A fresh stream of all subjects of a load, deleted however the block is left."""
+    name = str(config.get("name", STREAM))
     try:
         with Api(server.port) as api:
-            create(api, storage)
+            create(api, storage, **config)
             try:
-                yield Stream(server, api, _store_bytes(server))
+                yield Stream(server, api, _store_bytes(server), name)
             except BaseException:
                 with suppress(ApiError, ConnectionLost):  # The first error is the one to tell.
-                    delete(api)
+                    delete(api, name)
                 raise
-            delete(api)
+            delete(api, name)
     except (ApiError, ConnectionLost) as error:
         raise ServerFailed(f"{server.name}: {error}\n{server.last_words()}".strip()) from error
 
 
-def create(api: Api, storage: str) -> None:
-    config = {
+def create(api: Api, storage: str, **config: object) -> None:
+    common = {
         "name": STREAM,
         "subjects": [wire.ALL_SUBJECTS.decode()],
         "storage": storage,
         "allow_direct": True,
     }
-    api.ask(f"STREAM.CREATE.{STREAM}", config)
+    wanted = common | config
+    api.ask(f"STREAM.CREATE.{wanted['name']}", wanted)
 
 
-def delete(api: Api) -> None:
-    api.ask(f"STREAM.DELETE.{STREAM}")
+def delete(api: Api, name: str = STREAM) -> None:
+    api.ask(f"STREAM.DELETE.{name}")
 
 
-def message_count(api: Api) -> int:
-    return int(api.ask(f"STREAM.INFO.{STREAM}")["state"]["messages"])
+def message_count(api: Api, name: str = STREAM) -> int:
+    return int(api.ask(f"STREAM.INFO.{name}")["state"]["messages"])
 
 
 @contextmanager

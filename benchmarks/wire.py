@@ -18,6 +18,8 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
+from itertools import cycle as repeated
+from itertools import islice
 from typing import Final
 
 INBOX: Final = b"_INBOX.hW4KQmZ0xRfTn7Lc2VbYpE"
@@ -26,6 +28,8 @@ QUEUE: Final = b"bench-workers"
 
 ONE_SUBJECT: Final = b"bench.orders.eu.created"
 ALL_SUBJECTS: Final = b"bench.>"
+RARE_SUBJECTS: Final = b"bench.rare.*"
+BUCKET_SUBJECTS: Final = b"$KV.BENCH.>"
 END_SUBJECT: Final = b"bench-end"
 END_PAYLOAD: Final = b"=end-of-run="
 
@@ -42,6 +46,7 @@ CONNECT: Final = (
 
 _CYCLE_BYTES: Final = 256 * 1024
 _PAYLOAD_POOL: Final = 64
+_ORDER: Final = 4_096  # subjects after which their order repeats, at least
 _PINGS_LIMIT: Final = 20
 _WORDS_OF_THE_PROTOCOL: Final = (b"MSG", b"PUB", b"PING", b"_INBOX", b"\r\n", b"=end")
 _ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -57,6 +62,8 @@ class Load:
     size: int
     subjects: int
     binary: bool = False
+    bucket: bool = False  # The subjects are keys of a key-value bucket.
+    rare: int = 0  # Every so manieth message of a stream has a subject of `RARE_SUBJECTS`.
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,30 @@ def subjects(count: int) -> list[bytes]:
     ]
     random.Random(count).shuffle(names)
     return names
+
+
+def names(load: Load) -> list[bytes]:
+    """The subjects of a load, those of a bucket with its prefix."""
+    prefix = BUCKET_SUBJECTS.removesuffix(b">") if load.bucket else b""
+    return [prefix + name for name in subjects(load.subjects)]
+
+
+def published_names(load: Load, first: int, count: int) -> list[bytes]:
+    """The subjects of messages of a stream from number `first` on: mixed, but always the same."""
+    pool = names(load)
+    order = pool * -(-_ORDER // len(pool))
+    random.Random(1).shuffle(order)
+    found = from_first(order, first, count)
+    if load.rare:
+        for at in range(load.rare - 1 - first % load.rare, count, load.rare):
+            found[at] = RARE_SUBJECTS.replace(b"*", b"%d" % (first + at))
+    return found
+
+
+def from_first(pool: list[bytes], first: int, count: int) -> list[bytes]:
+    """`count` items of an endless repetition of the pool, from number `first` on."""
+    start = first % len(pool)
+    return list(islice(repeated(pool), start, start + count))
 
 
 def subscription(count: int) -> bytes:

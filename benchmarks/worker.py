@@ -18,7 +18,8 @@ from typing import Any
 from benchmarks import wire
 from benchmarks.procfs import Moment
 from benchmarks.roles import ROLES
-from benchmarks.roles.base import Role
+from benchmarks.roles.base import Proves, Role
+from benchmarks.roles.pull import Manner
 
 
 def main() -> int:
@@ -44,6 +45,8 @@ def _play(spec: dict[str, Any], commands: FileIO) -> int:
     before = Moment.now()
     facts = role.run()
     after = Moment.now()
+    if isinstance(role, Proves):
+        facts |= role.prove()
     _tell(
         {
             "facts": facts,
@@ -62,6 +65,8 @@ def _play(spec: dict[str, Any], commands: FileIO) -> int:
 def _cast(name: str, args: dict[str, Any]) -> Role:
     if "load" in args:
         args["load"] = wire.Load(**args["load"])
+    if "manner" in args:
+        args["manner"] = Manner(**args["manner"])
     return ROLES[name](**args)
 
 

@@ -24,7 +24,12 @@ INCREMENT: Final = b"Nats-Incr"
 BATCH_ID: Final = b"Nats-Batch-Id"
 SCHEDULE: Final = b"Nats-Schedule"
 STREAM_SOURCE: Final = b"Nats-Stream-Source"
+STREAM_IDENTITY: Final = b"Nats-Stream-Identity"
 REQUIRED_API_LEVEL: Final = b"Nats-Required-Api-Level"
+LAST_CONSUMER: Final = b"Nats-Last-Consumer"
+LAST_STREAM: Final = b"Nats-Last-Stream"
+MSG_SIZE: Final = b"Nats-Msg-Size"
+PIN_ID: Final = b"Nats-Pin-Id"
 
 
 def get(block: bytes, name: bytes) -> bytes | None:

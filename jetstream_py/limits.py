@@ -55,6 +55,7 @@ STORE_INLINE: Final = (
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
 # With a sync interval, what may wait for it: a power cut never takes more than this.
 INTERVAL_BYTES: Final = 8 * 1024 * 1024
+COPY_INLINE: Final = 128 * 1024  # ... if they do not rewrite more than this
 BLOCK_BYTES: Final = 64 * 1024  # a block is cut here (32 KiB appends slower, 128 KiB reads slower)
 BLOCK_RECORDS: Final = 1024
 SMALL_BLOCK: Final = 32 * 1024  # tail blocks under this are merged ...
@@ -89,3 +90,13 @@ MASK_CACHE: Final = 8  # filters whose hits a decoded block remembers
 OLDEST_BATCH: Final = 64  # sequences looked up at once for "the oldest message of a subject"
 COMPLAINTS: Final = 100  # texts about damage that a store remembers
 META_KEY: Final = 500  # LMDB takes keys of 511 bytes
+
+# -- consumers -------------------------------------------------------------------------------------
+INTEREST_CACHE: Final = 65_536  # subjects of which a stream knows whether a consumer wants them
+JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are written
+JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
+JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
+
+# -- pull requests ---------------------------------------------------------------------------------
+NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
+NEXT_CACHE_LEN: Final = 256  # ... and how long they may be

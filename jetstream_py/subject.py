@@ -46,6 +46,14 @@ def matches(subject: bytes, pattern: bytes) -> bool:
     return len(tokens) == len(wanted)
 
 
+def covers(wide: bytes, narrow: bytes) -> bool:
+    """Does everything under the pattern `narrow` fall under `wide`?"""
+    if not matches(narrow, wide):
+        return False
+    tokens = wide.split(b".")
+    return not narrow.endswith(b">") or narrow[-2:-1] not in (b"", b".") or tokens[-1] == b">"
+
+
 def overlap(one: bytes, other: bytes) -> bool:
     """Is there a subject that falls under both patterns?"""
     left, right = one.split(b"."), other.split(b".")

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from benchmarks.roles.base import Role
 from benchmarks.roles.bulk import Publisher, Subscriber
+from benchmarks.roles.consumers import ConsumerCrowd
 from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
+from benchmarks.roles.pull import Puller, Pullers
+from benchmarks.roles.push import PushReader
 from benchmarks.roles.readers import PacedPublisher, Readers, StuckReader
 from benchmarks.roles.request import LatencyRequester, Requester, Responder
 from benchmarks.roles.streams import LatencyPublisher, StreamPublisher, StreamReader
@@ -28,5 +31,9 @@ ROLES: dict[str, Callable[..., Role]] = {
         StreamPublisher,
         LatencyPublisher,
         StreamReader,
+        Puller,
+        Pullers,
+        PushReader,
+        ConsumerCrowd,
     )
 }

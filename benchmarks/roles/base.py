@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 Fact: TypeAlias = int | float | str | bool | list[float]
 Facts: TypeAlias = dict[str, Fact]
@@ -17,6 +17,13 @@ class Role(Protocol):
     def run(self) -> Facts: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Proves(Protocol):
+    """A role that looks at what it has received once the clock has stopped, and raises if wrong."""
+
+    def prove(self) -> Facts: ...
 
 
 def told_to_stop() -> bool:

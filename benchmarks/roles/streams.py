@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, field
-from itertools import cycle, islice
 from typing import Final
 
 from benchmarks import wire
@@ -16,12 +15,11 @@ from benchmarks.tally import AckForm, AckLengths, Marks
 
 FILL: Final = 20_000  # messages in a stream that is read from
 _FILL_WINDOW: Final = 5_000
-_PROBE_TOKEN: Final = b"benchack"
-_ORDER: Final = 4_096  # subjects after which their order repeats, at least
 
 # What to ask for, and what only a good answer holds.
 _GET: Final = b"$JS.API.STREAM.MSG.GET.BENCH"
 _DIRECT: Final = b"$JS.API.DIRECT.GET.BENCH"
+_DIRECT_BUCKET: Final = b"$JS.API.DIRECT.GET.KV_BENCH"
 _IN_JSON: Final = b'"data":"'
 _IN_HEADERS: Final = b"NATS/1.0\r\n"
 _BY_SEQUENCE: Final = b'{"seq":%d}'
@@ -34,8 +32,8 @@ class Publishes:
     Payloads vary from message to message: a store that keeps equal ones once would gain by luck.
     """
 
-    def __init__(self, load: wire.Load, count: int) -> None:
-        names = mixed(wire.subjects(load.subjects), count)
+    def __init__(self, load: wire.Load, count: int, first: int = 0) -> None:
+        names = wire.published_names(load, first, count)
         middle = b" " + wire.INBOX + b"."
         end = b" %d\r\n" % load.size
         self._heads = [
@@ -43,7 +41,7 @@ class Publishes:
             for name, token in zip(names, wire.tokens(count), strict=True)
         ]
         pool = [payload + b"\r\n" for payload in wire.payloads(load)]
-        self._bodies = list(islice(cycle(pool), count))
+        self._bodies = wire.from_first(pool, first, count)
 
     def render(self, start: int, stop: int) -> bytes:
         parts = [b""] * (2 * (stop - start))
@@ -58,12 +56,13 @@ class Gets:
     def __init__(self, load: wire.Load, count: int, kind: str, first: int) -> None:
         rng = random.Random(count)
         sequences = rng.choices(range(first, first + FILL), k=count)
-        names = mixed(wire.subjects(load.subjects), count)
+        names = wire.published_names(load, 0, count)
+        direct = _DIRECT_BUCKET if load.bucket else _DIRECT
         lines = {
             "get": lambda: [_request(_GET, _BY_SEQUENCE % one) for one in sequences],
             "last": lambda: [_request(_GET, _BY_SUBJECT % name) for name in names],
-            "direct": lambda: [_request(_DIRECT, _BY_SEQUENCE % one) for one in sequences],
-            "direct-last": lambda: [_request(_DIRECT + b"." + name, b"") for name in names],
+            "direct": lambda: [_request(direct, _BY_SEQUENCE % one) for one in sequences],
+            "direct-last": lambda: [_request(direct + b"." + name, b"") for name in names],
         }[kind]()
         self._frames = [line % token for line, token in zip(lines, wire.tokens(count), strict=True)]
 
@@ -76,26 +75,21 @@ def _request(subject: bytes, body: bytes) -> bytes:
     return b"PUB %b %b.%%b %d\r\n%b\r\n" % (subject, wire.INBOX, len(body), body)
 
 
-def mixed(names: list[bytes], count: int) -> list[bytes]:
-    """`count` of the names, each equally often but for the rest, in mixed order."""
-    order = names * -(-_ORDER // len(names))
-    random.Random(1).shuffle(order)
-    return list(islice(cycle(order), count))
-
-
 @dataclass
 class StreamPublisher(Requester):
     """Keeps up to `window` messages unacknowledged until `count` are acknowledged.
 
     One more message is published before the clock starts, to see what this server's acks look like.
+    It is number `first` of the load; which subject and payload a message has depends on its number.
     """
 
+    first: int = 0
     form: AckForm = field(init=False)
 
     def prepare(self) -> None:
-        self.requests = Publishes(self.load, self.count)
+        self.requests = Publishes(self.load, self.count, self.first + 1)
         self.conn = with_inbox(self.port, self.timeout)
-        self.form = _learned(self.conn, self.load)
+        self.form = _learned(self.conn, self.load, self.first)
         self.tally = AckLengths(self.form)
 
     def run(self) -> Facts:
@@ -111,10 +105,10 @@ class LatencyPublisher(LatencyRequester):
     """One message at a time, each timed from before its send to the last byte of its PubAck."""
 
     def prepare(self) -> None:
-        publishes = Publishes(self.load, self.count)
+        publishes = Publishes(self.load, self.count, 1)
         self.frames = [publishes.render(i, i + 1) for i in range(self.count)]
         self.conn = with_inbox(self.port, self.timeout)
-        form = _learned(self.conn, self.load)
+        form = _learned(self.conn, self.load, 0)
         self.lengths = [form.length(form.sequence + 1 + i) for i in range(self.count)]
 
     def run(self) -> Facts:
@@ -140,12 +134,9 @@ class StreamReader(Requester):
         return super().run() | {"stored": FILL + 1}
 
 
-def _learned(conn: Connection, load: wire.Load) -> AckForm:
+def _learned(conn: Connection, load: wire.Load, number: int) -> AckForm:
     """Publishes one message of the load and looks at its ack."""
-    payload = wire.payloads(load)[0]
-    subject = wire.subjects(load.subjects)[0]
-    reply = wire.INBOX + b"." + _PROBE_TOKEN
-    conn.send(b"PUB %b %b %d\r\n%b\r\n" % (subject, reply, load.size, payload))
+    conn.send(Publishes(load, 1, number).render(0, 1))
     buffer = bytearray(READ_BYTES)
     data = b""
     while data.count(b"\r\n") < 2:

@@ -233,7 +233,8 @@ def _read_choice(choice: Choice) -> Read:
             raise context.refuse(node, (), _STRING)
         word = node.value if choice.of_strings else spellings.get(raw)
         if word not in choice.words:
-            raise JsonError(choice.refusal.replace("{raw}", quote(utf8(raw))))
+            text = utf8(raw)
+            raise JsonError(choice.refusal.replace("{raw}", quote(text)).replace("{text}", text))
         return word
 
     return read
@@ -248,23 +249,32 @@ def _read_moment(moment: Moment) -> Read:
         except ValueError as fault:
             raise JsonError(str(fault)) from None
 
-    return read
+    return _keep_null(read)
 
 
 def _read_list(item: Any) -> Read:
     read_item = _reader(item)
-    wire = isinstance(item, type) and issubclass(item, Wire)
-    empty = item() if wire else ""
-    name = f"[]{'*' if wire and item.go_pointer else ''}{item.go_name if wire else _STRING}"
+    empty, name = _item_type(item)
 
     def read(context: _Context, node: Node, path: Path, current: Any) -> Any:
         if node.kind != "array":
-            raise context.refuse(node, path, name)
+            raise context.refuse(node, path, f"[]{name}")
         return tuple(
             read_item(context, each, (*path, i), empty) for i, each in enumerate(node.items)
         )
 
     return read
+
+
+def _item_type(item: Any) -> tuple[Any, str]:
+    """What a list holds where it was sent null, and what Go calls it."""
+    if isinstance(item, type) and issubclass(item, Wire):
+        return item(), f"{'*' if item.go_pointer else ''}{item.go_name}"
+    if get_origin(item) is Annotated:
+        number = get_args(item)[1]
+        assert isinstance(number, Number)
+        return 0, number.name
+    return "", _STRING
 
 
 def _read_map(context: _Context, node: Node, path: Path, current: Any) -> Any:

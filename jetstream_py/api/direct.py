@@ -13,9 +13,10 @@ from jetstream_py import headers as hdr
 from jetstream_py.api import level
 from jetstream_py.api.decode import decode_lenient
 from jetstream_py.api.errors import ApiError
-from jetstream_py.api.messages import select
+from jetstream_py.api.messages import by_seq, select, usual
 from jetstream_py.api.requests import MsgGetRequest
 from jetstream_py.api.times import parse_time, time_text
+from jetstream_py.subject import is_literal
 
 if TYPE_CHECKING:
     from jetstream_py.api.service import ApiService, Caller
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from jetstream_py.store import Message
 
 MAX_MULTI = 1024
+
+START = hdr.START + b"\r\n"
 
 EMPTY_REQUEST = hdr.status(408, "Empty Request")
 MALFORMED = hdr.status(408, "Malformed Request")
@@ -63,36 +66,38 @@ def direct_get(
         service.answer(reply, b"", OUT_OF_SERVICE)
         return
     try:
-        for block, data in _answers(service, stream, subject, headers, body):
-            service.answer(reply, data, block)
+        # The two ways in which nearly all requests come need no look at the others.
+        if subject and not body and not headers and is_literal(subject):
+            block, data = _rendered(stream, stream.store.newest(subject))
+        elif not subject and not headers and (found := by_seq(body)):
+            block, data = _rendered(stream, stream.store.get(int(found[1])))
+        else:
+            _answer(service, stream, reply, _request(subject, headers, body))
+            return
+        service.answer(reply, data, block)
     except Status as status:
         service.answer(reply, b"", status.block)
 
 
-def _answers(
-    service: ApiService, stream: Stream, subject: bytes, headers: bytes, body: bytes
-) -> Iterator[tuple[bytes, bytes]]:
-    if not level.enough(headers):
+def _answer(service: ApiService, stream: Stream, reply: bytes, request: MsgGetRequest) -> None:
+    if request.multi_last or request.batch:
+        answers = _multi if request.multi_last else _batch
+        for block, data in answers(service, stream, request):
+            service.answer(reply, data, block)
+        return
+    block, data = _rendered(stream, select(stream, request), request.no_hdr)
+    service.answer(reply, data, block)
+
+
+def _request(subject: bytes, headers: bytes, body: bytes) -> MsgGetRequest:
+    if headers and not level.enough(headers):
         raise Status(API_LEVEL_REQUIRED)
-    request = _request(subject, body)
-    if request.multi_last:
-        yield from _multi(service, stream, request)
-    elif request.batch:
-        yield from _batch(service, stream, request)
-    else:
-        message = select(stream, request)
-        if message is None:
-            raise Status(NOT_FOUND)
-        yield _rendered(stream, message, request.no_hdr)
-
-
-def _request(subject: bytes, body: bytes) -> MsgGetRequest:
     if not body and not subject:
         raise Status(EMPTY_REQUEST)
     if body and not body.strip():
         raise Status(MALFORMED)
     try:
-        request = decode_lenient(body, MsgGetRequest) if body else MsgGetRequest()
+        request = usual(body) or decode_lenient(body, MsgGetRequest) if body else MsgGetRequest()
     except ApiError:
         raise Status(MALFORMED) from None
     chosen = (
@@ -126,19 +131,25 @@ def _check(request: MsgGetRequest) -> None:
 
 
 def _rendered(
-    stream: Stream, message: Message, no_hdr: bool, *extra: tuple[bytes, bytes]
+    stream: Stream, message: Message | None, no_hdr: bool = False, *extra: tuple[bytes, bytes]
 ) -> tuple[bytes, bytes]:
+    """Headers and payload of the answer."""
+    if message is None:
+        raise Status(NOT_FOUND)
     if no_hdr:
         return b"", message.data
-    block = hdr.extend(
-        message.headers,
-        (b"Nats-Stream", stream.config.name.encode()),
-        (b"Nats-Subject", message.subject),
-        (b"Nats-Sequence", b"%d" % message.seq),
-        (b"Nats-Time-Stamp", time_text(message.ts).encode()),
-        *extra,
+    start = message.headers[:-2] if message.headers else START
+    block = (
+        b"%bNats-Stream: %b\r\nNats-Subject: %b\r\nNats-Sequence: %d\r\nNats-Time-Stamp: %b\r\n\r\n"
+        % (
+            start,
+            stream.config.name.encode(),
+            message.subject,
+            message.seq,
+            time_text(message.ts).encode(),
+        )
     )
-    return block, message.data
+    return hdr.extend(block, *extra) if extra else block, message.data
 
 
 def _end(pending: int, last: int, *extra: tuple[bytes, bytes]) -> tuple[bytes, bytes]:

@@ -40,7 +40,10 @@ class Number(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A set of words; `refusal` is the text for anything else, `{raw}` in it the quoted JSON."""
+    """A set of words; `refusal` is the text for anything else.
+
+    In it `{text}` stands for the JSON as it came, `{raw}` for the same in quotes.
+    """
 
     words: tuple[str, ...]
     refusal: str = "can not unmarshal {raw}"

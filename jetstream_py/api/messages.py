@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from jetstream_py.api import responses as r
@@ -11,6 +12,7 @@ from jetstream_py.api.requests import MsgDeleteRequest, MsgGetRequest
 from jetstream_py.api.times import parse_time, time_text
 from jetstream_py.api.types import StoredMessage
 from jetstream_py.gotext import utf8
+from jetstream_py.subject import is_literal
 
 if TYPE_CHECKING:
     from jetstream_py.api.service import Request
@@ -18,8 +20,27 @@ if TYPE_CHECKING:
     from jetstream_py.store import Message
 
 
+# The bodies that client libraries send. Whatever has another shape meets the careful parser.
+_TEXT = rb'"([ !#-\[\]-~]+)"'  # no escapes, and ASCII, where every reading of JSON agrees
+_SEQ = rb'"seq": ?([1-9][0-9]{0,18})'
+by_seq = re.compile(rb"\{" + _SEQ + rb"\}").fullmatch
+_LAST = re.compile(rb'\{"last_by_subj": ?' + _TEXT + rb"\}").fullmatch
+_NEXT = re.compile(rb"\{" + _SEQ + rb', ?"next_by_subj": ?' + _TEXT + rb"\}").fullmatch
+
+
+def usual(body: bytes) -> MsgGetRequest | None:
+    """A request as nearly all are; None: parse it."""
+    if found := by_seq(body):
+        return MsgGetRequest(seq=int(found[1]))
+    if found := _LAST(body):
+        return MsgGetRequest(last_by_subj=found[1].decode())
+    if found := _NEXT(body):
+        return MsgGetRequest(seq=int(found[1]), next_by_subj=found[2].decode())
+    return None
+
+
 def get(request: Request) -> bytes:
-    body = decode_required(request.body, MsgGetRequest, request.strict)
+    body = usual(request.body) or decode_required(request.body, MsgGetRequest, request.strict)
     check_selector(body)
     stream = request.js.stream(request.name)
     message = select(stream, body)
@@ -50,7 +71,10 @@ def check_selector(body: MsgGetRequest) -> None:
 def select(stream: Stream, body: MsgGetRequest) -> Message | None:
     store = stream.store
     if body.last_by_subj:
-        seq = store.last(body.last_by_subj.encode())
+        subject = body.last_by_subj.encode()
+        if is_literal(subject):
+            return store.newest(subject)
+        seq = store.last(subject)
         return store.get(seq) if seq else None
     start = store.seq_at(parse_time(body.start_time)) if body.start_time else body.seq
     if body.next_by_subj or body.start_time:

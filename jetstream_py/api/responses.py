@@ -7,7 +7,7 @@ beside the others; the `stream_*` functions write those. On failure, `failure` w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,11 +16,18 @@ from jetstream_py.api.fields import Wire, always
 from jetstream_py.api.types import AccountInfo, ErrorBody, StoredMessage, StreamInfo
 from jetstream_py.gotext import escape_json, quote
 
-_T: Final = "io.nats.jetstream.api.v1."
+TYPE: Final = "io.nats.jetstream.api.v1."
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
-class Response(Wire, tag_field="type", tag=_T + "system_response"):
+class Answer(NamedTuple):
+    """What a verb answers, for the few that answer with headers."""
+
+    data: bytes
+    headers: bytes = b""
+
+
+class Response(Wire, tag_field="type", tag=TYPE + "system_response"):
     error: ErrorBody | None = None
 
 
@@ -30,27 +37,27 @@ class Page(Response, tag=""):
     limit: int = always(0)
 
 
-class AccountInfoResponse(Response, tag=_T + "account_info_response"):
+class AccountInfoResponse(Response, tag=TYPE + "account_info_response"):
     pass
 
 
-class StreamCreateResponse(Response, tag=_T + "stream_create_response"):
+class StreamCreateResponse(Response, tag=TYPE + "stream_create_response"):
     pass
 
 
-class StreamUpdateResponse(Response, tag=_T + "stream_update_response"):
+class StreamUpdateResponse(Response, tag=TYPE + "stream_update_response"):
     pass
 
 
-class StreamInfoResponse(Page, tag=_T + "stream_info_response"):
+class StreamInfoResponse(Page, tag=TYPE + "stream_info_response"):
     pass
 
 
-class StreamNamesResponse(Page, tag=_T + "stream_names_response"):
+class StreamNamesResponse(Page, tag=TYPE + "stream_names_response"):
     streams: Sequence[str] | None = always(None)  # null when empty
 
 
-class StreamListResponse(Page, tag=_T + "stream_list_response"):
+class StreamListResponse(Page, tag=TYPE + "stream_list_response"):
     streams: Sequence[StreamInfo] = always(())
     missing: tuple[str, ...] = ()
     offline: dict[str, str] = msgspec.field(default_factory=dict)
@@ -60,39 +67,35 @@ class Success(Response, tag=""):
     success: bool = False
 
 
-class StreamDeleteResponse(Success, tag=_T + "stream_delete_response"):
+class StreamDeleteResponse(Success, tag=TYPE + "stream_delete_response"):
     pass
 
 
-class StreamPurgeResponse(Success, tag=_T + "stream_purge_response"):
+class StreamPurgeResponse(Success, tag=TYPE + "stream_purge_response"):
     purged: int = always(0)
 
 
-class MsgDeleteResponse(Success, tag=_T + "stream_msg_delete_response"):
+class MsgDeleteResponse(Success, tag=TYPE + "stream_msg_delete_response"):
     pass
 
 
-class MsgGetResponse(Response, tag=_T + "stream_msg_get_response"):
+class MsgGetResponse(Response, tag=TYPE + "stream_msg_get_response"):
     message: StoredMessage | None = None
 
 
-class StreamRemovePeerResponse(Success, tag=_T + "stream_remove_peer_response"):
+class StreamRemovePeerResponse(Success, tag=TYPE + "stream_remove_peer_response"):
     pass
 
 
-class StreamEvacuatePeerResponse(Success, tag=_T + "stream_evacuate_peer_response"):
+class StreamEvacuatePeerResponse(Success, tag=TYPE + "stream_evacuate_peer_response"):
     pass
 
 
-class StreamCancelMoveResponse(Success, tag=_T + "stream_cancel_move_response"):
+class StreamCancelMoveResponse(Success, tag=TYPE + "stream_cancel_move_response"):
     pass
 
 
-class StreamLeaderStepdownResponse(Success, tag=_T + "stream_leader_stepdown_response"):
-    pass
-
-
-class ConsumerLeaderStepdownResponse(Success, tag=_T + "consumer_leader_stepdown_response"):
+class StreamLeaderStepdownResponse(Success, tag=TYPE + "stream_leader_stepdown_response"):
     pass
 
 
@@ -117,19 +120,19 @@ def failure(kind: type[Response], error: ApiError) -> bytes:
 
 
 def account_info(info: AccountInfo) -> bytes:
-    return _joined(AccountInfoResponse(), info)
+    return joined(AccountInfoResponse(), info)
 
 
 def stream_created(info: StreamInfo) -> bytes:
-    return _joined(StreamCreateResponse(), info, _Created(did_create=True))
+    return joined(StreamCreateResponse(), info, _Created(did_create=True))
 
 
 def stream_updated(info: StreamInfo) -> bytes:
-    return _joined(StreamUpdateResponse(), info)
+    return joined(StreamUpdateResponse(), info)
 
 
 def stream_info(info: StreamInfo, total: int = 0, offset: int = 0, limit: int = 0) -> bytes:
-    return _joined(StreamInfoResponse(total=total, offset=offset, limit=limit), info)
+    return joined(StreamInfoResponse(total=total, offset=offset, limit=limit), info)
 
 
 # -- acknowledgements of publishes ------------------------------------------------------------------
@@ -147,6 +150,6 @@ def pub_ack_error(stream: str, fault: ApiError) -> bytes:
     return encode(_Refused(error=fault.body, stream=stream))
 
 
-def _joined(*objects: Wire) -> bytes:
+def joined(*objects: Wire) -> bytes:
     """One object with the fields of several."""
     return b"{" + b",".join(encode(each)[1:-1] for each in objects) + b"}"

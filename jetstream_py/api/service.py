@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from jetstream_py.api import advisories, level, messages, streams
+from jetstream_py.api import advisories, consumers, level, messages, streams
+from jetstream_py.api import consumer_responses as cr
 from jetstream_py.api import responses as r
+from jetstream_py.api.consumer_advisories import ConsumerEvents
 from jetstream_py.api.direct import direct_get
 from jetstream_py.api.errors import ApiError, error
+from jetstream_py.api.pulls import NEXT, next_message
 
 if TYPE_CHECKING:
     from jetstream_py.engine.jetstream import JetStream
 
 API = b"$JS.API."
+MANY = 1_000_000  # tokens; the control line's length is the bound
 
 
 class Caller(Protocol):
@@ -43,16 +47,23 @@ class Request(NamedTuple):
     subject: bytes
     reply: bytes
     caller: Caller | None
+    consumer: str = ""
+    filter: str = ""  # what follows the consumer
+    headers: bytes = b""
 
     @property
     def js(self) -> JetStream:
         return self.service.js
 
     @property
+    def events(self) -> ConsumerEvents:
+        return self.service.events
+
+    @property
     def strict(self) -> bool:
         return self.service.js.settings.strict
 
-    def respond(self, answer: bytes) -> None:
+    def respond(self, answer: bytes | r.Answer) -> None:
         """The answer of a verb that did not give it at once."""
         self.service.conclude(self, answer, 0)
 
@@ -63,9 +74,11 @@ class Request(NamedTuple):
 class Verb(NamedTuple):
     """One row: how to answer (None: later), and the type of the answer when it fails."""
 
-    run: Callable[[Request], bytes | None]
+    run: Callable[[Request], bytes | r.Answer | None]
     kind: type[r.Response]
-    named: bool = True  # a stream name follows, and nothing else
+    least: int = 1  # tokens that follow: a stream, a consumer, a filter
+    most: int = 1
+    by_consumer: bool = False  # answered by the consumer itself: neither counted nor audited
 
 
 def _cluster_only(request: Request) -> bytes:
@@ -73,20 +86,30 @@ def _cluster_only(request: Request) -> bytes:
 
 
 VERBS: dict[bytes, Verb] = {
-    b"INFO": Verb(streams.account_info, r.AccountInfoResponse, named=False),
+    b"INFO": Verb(streams.account_info, r.AccountInfoResponse, 0, 0),
     b"STREAM.CREATE": Verb(streams.create, r.StreamCreateResponse),
     b"STREAM.UPDATE": Verb(streams.update, r.StreamUpdateResponse),
     b"STREAM.INFO": Verb(streams.info, r.StreamInfoResponse),
     b"STREAM.DELETE": Verb(streams.delete, r.StreamDeleteResponse),
     b"STREAM.PURGE": Verb(streams.purge, r.StreamPurgeResponse),
-    b"STREAM.NAMES": Verb(streams.names, r.StreamNamesResponse, named=False),
-    b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, named=False),
+    b"STREAM.NAMES": Verb(streams.names, r.StreamNamesResponse, 0, 0),
+    b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, 0, 0),
     b"STREAM.MSG.GET": Verb(messages.get, r.MsgGetResponse),
     b"STREAM.MSG.DELETE": Verb(messages.delete, r.MsgDeleteResponse),
     b"STREAM.PEER.REMOVE": Verb(_cluster_only, r.StreamRemovePeerResponse),
     b"STREAM.PEER.EVACUATE": Verb(_cluster_only, r.StreamEvacuatePeerResponse),
     b"STREAM.LEADER.STEPDOWN": Verb(_cluster_only, r.StreamLeaderStepdownResponse),
     b"STREAM.CANCEL_MOVE": Verb(_cluster_only, r.StreamCancelMoveResponse),
+    b"CONSUMER.CREATE": Verb(consumers.create, cr.ConsumerCreateResponse, 1, MANY),
+    b"CONSUMER.DURABLE.CREATE": Verb(consumers.create_durable, cr.ConsumerCreateResponse, 2, 2),
+    b"CONSUMER.INFO": Verb(consumers.info, cr.ConsumerInfoResponse, 2, 2),
+    b"CONSUMER.NAMES": Verb(consumers.names, cr.ConsumerNamesResponse),
+    b"CONSUMER.LIST": Verb(consumers.listing, cr.ConsumerListResponse),
+    b"CONSUMER.DELETE": Verb(consumers.delete, cr.ConsumerDeleteResponse, 2, 2),
+    b"CONSUMER.PAUSE": Verb(consumers.pause, cr.ConsumerPauseResponse, 2, 2),
+    b"CONSUMER.UNPIN": Verb(consumers.unpin, cr.ConsumerUnpinResponse, 2, 2),
+    b"CONSUMER.RESET": Verb(consumers.reset, cr.ConsumerResetResponse, 2, 2, by_consumer=True),
+    b"CONSUMER.LEADER.STEPDOWN": Verb(_cluster_only, cr.ConsumerLeaderStepdownResponse, 2, 2),
 }
 _UNCOUNTED = (b"STREAM.MSG.GET",)
 _UNCOUNTED_FAILURES = (b"STREAM.MSG.DELETE",)
@@ -113,6 +136,7 @@ class ApiService:
         self.max_pending = max_pending
         self.total = 0
         self.errors = 0
+        self.events = js.shared.events = ConsumerEvents(js)
         self._subs = [js.bus.subscribe(API + b">", self.request)]
         self._domain = b"$JS.%b.API." % js.settings.domain.encode()
         if js.settings.domain:
@@ -131,14 +155,33 @@ class ApiService:
     def request(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
     ) -> None:
+        if subject.startswith(NEXT):
+            next_message(self, subject[len(NEXT) :], reply, headers, body, caller)
+            return
+            next_message(self, subject[len(NEXT) :], reply, headers, body, caller)
+            return
         if subject.startswith(b"$JS.API.DIRECT.GET."):
             direct_get(self, subject[19:], reply, headers, body, caller)
             return
         found = find(subject[len(API) :])
         if found is None:
             return
-        key, verb, name = found
-        request = Request(self, name, body, key, verb.kind, subject, reply, caller)
+        key, verb, names = found
+        request = Request(
+            self,
+            names.stream,
+            body,
+            key,
+            verb.kind,
+            subject,
+            reply,
+            caller,
+            names.consumer,
+            names.filter,
+            headers,
+        )
+        if verb.by_consumer and not self._is_there(names):
+            return
         try:
             if self.js.store.failed:
                 raise error(10008)
@@ -149,6 +192,10 @@ class ApiService:
             return
         if answer is not None:
             request.respond(answer)
+
+    def _is_there(self, names: Names) -> bool:
+        stream = self.js.streams.get(names.stream)
+        return stream is not None and names.consumer in stream.consumers
 
     def _request_by_domain(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
@@ -166,29 +213,41 @@ class ApiService:
         elif reply and caller is not None and caller.wants_no_responders:
             bus.publish(reply, b"", headers=b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % real)
 
-    def conclude(self, request: Request, answer: bytes, failed: int) -> None:
+    def conclude(self, request: Request, answer: bytes | r.Answer, failed: int) -> None:
         """Answer, count, tell those who audit."""
+        data, block = answer if isinstance(answer, r.Answer) else (answer, b"")
         if request.reply:
-            self.answer(request.reply, answer)
+            self.answer(request.reply, data, block)
+        if VERBS[request.key].by_consumer:
+            return
         if failed or request.key not in _UNCOUNTED:
             self.total += 1  # account information counts the requests before it
             self.errors += failed and request.key not in _UNCOUNTED_FAILURES
-            advisories.audit(self.js, request.subject, request.body, answer, request.caller)
+            advisories.audit(self.js, request.subject, request.body, data, request.caller)
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)
 
 
-def find(path: bytes) -> tuple[bytes, Verb, str] | None:
-    """The row of a path, and the stream that it names."""
+class Names(NamedTuple):
+    """What a subject names beside its verb."""
+
+    stream: str = ""
+    consumer: str = ""
+    filter: str = ""
+
+
+def find(path: bytes) -> tuple[bytes, Verb, Names] | None:
+    """The row of a path, and the names in it."""
     tokens = path.split(b".")
     for n in (3, 2, 1):
         key = b".".join(tokens[:n])
         verb = VERBS.get(key)
         if verb is None:
             continue
-        rest = tokens[n:]
-        if len(rest) != (1 if verb.named else 0):
+        rest = [token.decode("utf-8", "replace") for token in tokens[n:]]
+        if not verb.least <= len(rest) <= verb.most:
             return None
-        return key, verb, rest[0].decode("utf-8", "replace") if rest else ""
+        stream, consumer, *filtered = (*rest, "", "")[: max(2, len(rest))]
+        return key, verb, Names(stream, consumer, ".".join(filtered))
     return None

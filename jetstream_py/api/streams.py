@@ -56,6 +56,7 @@ def account_info(request: Request) -> bytes:
             reserved_memory=js.reserved("memory"),
             reserved_storage=js.reserved("file"),
             streams=len(js.streams),
+            consumers=sum(len(stream.consumers) for stream in js.streams.values()),
             domain=js.settings.domain,
             api=ApiStats(level=API_LEVEL, total=service.total, errors=service.errors),
         )
@@ -225,4 +226,5 @@ def state_of(stream: Stream, deleted: bool = False) -> StreamState:
         num_subjects=store.num_subjects,
         num_deleted=store.num_deleted(),
         deleted=tuple(store.deleted()) if deleted else (),
+        consumer_count=len(stream.consumers.shown()),
     )

@@ -14,6 +14,8 @@ _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _400_YEARS: Final = 146_097  # in days
 _SECOND: Final = 1_000_000_000
+_YEAR_1000: Final = (date(1000, 1, 1).toordinal() - _EPOCH) * 86_400 * _SECOND
+_YEAR_10000: Final = (date(9999, 12, 31).toordinal() + 1 - _EPOCH) * 86_400 * _SECOND
 
 
 class _Part(NamedTuple):
@@ -61,6 +63,17 @@ class _Moment(NamedTuple):
 def time_text(ns: int | None) -> str:
     """Nanoseconds since 1970 as text; None is the time that was never set."""
     return ZERO_TIME if ns is None else rfc3339_nano(ns)
+
+
+def utc_text(text: str) -> str:
+    """The same time in UTC; one whose year has no four digits there stays as it is."""
+    ns = parse_time(text)
+    return rfc3339_nano(ns) if is_plain(ns) else text
+
+
+def is_plain(ns: int) -> bool:
+    """Is the year one from 1000 to 9999?"""
+    return _YEAR_1000 <= ns < _YEAR_10000
 
 
 def parse_time(text: str) -> int:

@@ -8,7 +8,7 @@ is stored once and its PubAck is unambiguous.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,27 +16,16 @@ from jetstream_py.api.errors import error
 from jetstream_py.api.types import StreamConfig
 from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
-from jetstream_py.engine.outbox import Outbox, Publisher
+from jetstream_py.engine.outbox import Outbox
 from jetstream_py.engine.settings import Settings
-from jetstream_py.engine.stream import Shared, Stream
+from jetstream_py.engine.shared import Bus, Shared
+from jetstream_py.engine.stream import Stream
 from jetstream_py.subject import overlap
 
 if TYPE_CHECKING:
     from jetstream_py.clock import Clock
     from jetstream_py.store import Store
     from jetstream_py.timers import Timers
-
-
-# subject, reply, headers, payload, the client that published (None: the server itself)
-Handler = Callable[[bytes, bytes, bytes, bytes, Any], None]
-
-
-class Bus(Publisher, Protocol):
-    """Core NATS as the engine sees it."""
-
-    def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
-
-    def unsubscribe(self, sub: Any) -> None: ...
 
 
 class Stored(msgspec.Struct):
@@ -79,7 +68,7 @@ class JetStream:
         if self._interval is not None:
             self._interval.commit_soon = self.outbox.commit_soon
         self._idle = IdleCheckpoint(store, timers, self.outbox.commit_soon)
-        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, settings.domain)
+        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id, settings.domain)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
 
@@ -149,7 +138,10 @@ class JetStream:
         self._check_reservation(config, max(0, stream.config.max_bytes))
         self.store.save(stream.store.sid, msgspec.json.encode(Stored(stream.created_ns, config)))
         changed = config.subjects != stream.config.subjects
+        retention = stream.config.retention
         stream.configure(config)
+        if retention != config.retention:
+            stream.consumers.release_handled()
         if changed:
             self._mute(config.name)
             self._listen(stream)
@@ -159,7 +151,7 @@ class JetStream:
     def delete(self, name: str) -> None:
         stream = self.stream(name)
         self._mute(name)
-        stream.close()
+        stream.close(deleted=True)
         del self.streams[name]
         self.store.delete(stream.store.sid)
         self.outbox.commit_soon()
@@ -181,7 +173,7 @@ class JetStream:
 
     def _listen(self, stream: Stream) -> None:
         self._subs[stream.config.name] = [
-            self.bus.subscribe(subject, stream.publish) for subject in stream.subjects
+            self.bus.collect(subject, stream.publish) for subject in stream.subjects
         ]
 
     def _mute(self, name: str) -> None:

@@ -14,13 +14,29 @@ When a commit fails nothing that waited is sent, ever: the store is fail-stop, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from jetstream_py.store import Store
 
-Envelope = tuple[bytes, bytes, bytes, bytes]  # subject, data, reply, headers
+
+class Letter(NamedTuple):
+    """One message."""
+
+    subject: bytes
+    data: bytes
+    reply: bytes
+    headers: bytes
+
+
+class Acks(NamedTuple):
+    """The PubAcks of a run: `start`, a sequence that counts up from `first`, `end`."""
+
+    replies: Sequence[bytes]
+    start: bytes
+    first: int
+    end: bytes
 
 
 class Publisher(Protocol):
@@ -29,6 +45,16 @@ class Publisher(Protocol):
     def publish(
         self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
     ) -> None: ...
+
+    def publish_series(
+        self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes
+    ) -> None:
+        """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
+        ...
+
+    def flush(self) -> None:
+        """Write now."""
+        ...
 
     def has_interest(self, subject: bytes) -> bool: ...
 
@@ -45,8 +71,9 @@ class Outbox:
         self._store = store
         self._soon = soon
         self._failed = failed
-        self._held: list[tuple[Publisher, Envelope]] = []  # for the next commit
-        self._flying: list[tuple[Publisher, Envelope]] = []  # for the one under way
+        self.committed: Callable[[], None] = _nothing  # called when answers have left
+        self._held: list[tuple[Publisher, Letter | Acks]] = []  # for the next commit
+        self._flying: list[tuple[Publisher, Letter | Acks]] = []  # for the one under way
         self._scheduled = False
 
     def send(
@@ -58,21 +85,28 @@ class Outbox:
         headers: bytes = b"",
     ) -> None:
         store = self._store
-        if store.failed:
-            publisher.publish(subject, data, reply, headers)  # there are only refusals left to send
-        elif store.dirty or self._held:  # nor may an answer overtake one that waits
-            self._held.append((publisher, (subject, data, reply, headers)))
-            self.commit_soon()
-        elif store.busy:
-            self._flying.append((publisher, (subject, data, reply, headers)))
+        if self._held or store.busy or store.dirty:
+            self._send(publisher, Letter(subject, data, reply, headers))
         else:
             publisher.publish(subject, data, reply, headers)
 
-    def hold(self, publisher: Publisher, subject: bytes, data: bytes) -> None:
-        """`send` for an answer to what was staged a moment ago: it waits for the next commit."""
-        self._held.append((publisher, (subject, data, b"", b"")))
-        if not self._scheduled:
+    def send_acks(
+        self, publisher: Publisher, replies: Sequence[bytes], start: bytes, first: int, end: bytes
+    ) -> None:
+        """PubAcks for messages of consecutive sequences: one entry, whatever their number."""
+        self._send(publisher, Acks(replies, start, first, end))
+
+    def _send(self, publisher: Publisher, what: Letter | Acks) -> None:
+        store = self._store
+        if store.failed:
+            _deliver(publisher, what)  # there are only refusals left to send
+        elif store.dirty or self._held:  # nor may an answer overtake one that waits
+            self._held.append((publisher, what))
             self.commit_soon()
+        elif store.busy:
+            self._flying.append((publisher, what))
+        else:
+            _deliver(publisher, what)
 
     def commit_soon(self) -> None:
         """Something was staged: commit at the end of this tick, or after the commit under way."""
@@ -104,5 +138,19 @@ class Outbox:
 
     def _release(self) -> None:
         released, self._flying = self._flying, []
-        for publisher, (subject, data, reply, headers) in released:
-            publisher.publish(subject, data, reply, headers)
+        for publisher, what in released:
+            _deliver(publisher, what)
+        self.committed()
+        if released:
+            released[-1][0].flush()  # they have waited long enough
+
+
+def _deliver(publisher: Publisher, what: Letter | Acks) -> None:
+    if isinstance(what, Acks):
+        publisher.publish_series(*what)
+    else:
+        publisher.publish(*what)
+
+
+def _nothing() -> None:
+    return None

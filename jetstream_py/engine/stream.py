@@ -11,11 +11,14 @@ the clock that is set for the oldest message and sleeps when there is none.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.engine.purge import PurgeDone, run_purge
@@ -25,38 +28,12 @@ from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
-    from jetstream_py.clock import Clock
-    from jetstream_py.engine.interval import Soon
-    from jetstream_py.engine.outbox import Outbox, Publisher
-    from jetstream_py.store import Store, StreamStore
-    from jetstream_py.timers import Timers
+    from jetstream_py.engine.shared import Item, Shared
+    from jetstream_py.store import StreamStore
 
 MAX_HEADERS = 65_535
+NO_LIMIT = 1 << 62
 AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messages
-
-
-class Shared:
-    """What all streams of an account share."""
-
-    __slots__ = ("clock", "domain", "outbox", "publisher", "soon", "store", "timers")
-
-    def __init__(
-        self,
-        clock: Clock,
-        timers: Timers,
-        store: Store,
-        outbox: Outbox,
-        publisher: Publisher,
-        soon: Soon,
-        domain: str,
-    ) -> None:
-        self.clock = clock
-        self.timers = timers
-        self.store = store
-        self.outbox = outbox
-        self.publisher = publisher
-        self.soon = soon  # run something at the end of the tick
-        self.domain = domain
 
 
 class Stream:
@@ -69,6 +46,7 @@ class Stream:
         self.store = store
         self.created_ns = created_ns
         self.dedupe = Dedupe(0)
+        self.consumers = Consumers(self)
         self.closed = False
         self._last_id = b""  # of the newest message; outlives it
         self._age: Timer | None = None
@@ -88,14 +66,16 @@ class Stream:
         self._republisher: Republisher | None = None
         if republish is not None:
             self._republisher = Republisher(config.name, republish, random.randrange)
-        self._unlimited = config.retention != "interest" and not (
+        limited = max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
+        # A run may be stored as a whole when no message of it can be refused for what those before it
+        # did, and when limits have the same result after it as after each of its messages. That fails
+        # in one case: a large message pushes an old one out, then a small one takes its place.
+        self._runs = config.retention != "interest" and not (
             config.sealed
-            or config.no_ack
-            or config.max_age
-            or config.max_msg_size >= 0
             or self._transform
             or self._republisher
-            or max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
+            or (limited and config.discard == "new")
+            or (config.max_bytes > 0 and config.max_msgs_per_subject > 0)
         )
         self._enforce_all()
 
@@ -110,30 +90,67 @@ class Stream:
                 if msg_id:
                     self.dedupe.add(msg_id, message.seq, message.ts)
             self._arm_ids()
+        self.consumers.recover()
         self._enforce_all()
 
-    def close(self) -> None:
+    def close(self, deleted: bool = False) -> None:
         self.closed = True
+        self.consumers.close(deleted)
         for timer in (self._age, self._ids):
             if timer is not None:
                 timer.cancel()
 
+    @property
+    def visible_seq(self) -> int:
+        """Consumers see messages up to here: what is on disk, unless acks leave before that, too."""
+        return self.store.last_seq if self.shared.store.lazy else self.store.durable_seq
+
     # -- publish ----------------------------------------------------------------------------------
 
-    def publish(
-        self, subject: bytes, reply: bytes, headers: bytes, data: bytes, client: object
+    def publish(self, items: list[Item]) -> None:
+        """Messages on our subjects, from anybody."""
+        if self._runs and not self.shared.store.failed:
+            subjects, replies, headers, datas = zip(*items, strict=True)
+            if not any(headers) and self._takes(subjects, datas):
+                self._publish_run(subjects, replies, datas)
+                self.consumers.announce()
+                return
+        for item in items:
+            self._publish(*item)
+        self.consumers.announce()
+
+    def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+        """Is every message small enough, and room for all of them?"""
+        limit = self.config.max_msg_size
+        if 0 <= limit < max(map(len, datas)):
+            return False
+        return self.shared.store.room(self.store.run_size(subjects, datas))
+
+    def _publish_run(
+        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
     ) -> None:
-        """A message on one of our subjects, from anybody."""
-        shared = self.shared
-        if self._unlimited and not headers and shared.store.room() and not shared.store.failed:
-            # Nothing to look at and nothing to enforce: most messages of most streams.
-            seq = self.store.append(subject, b"", data, shared.clock.now_ns())
-            self._last_id = b""
-            if reply:
-                shared.outbox.hold(shared.publisher, reply, self._ack_start + b"%d}" % seq)
-            else:
-                shared.outbox.commit_soon()
+        """Messages without headers that nothing refuses."""
+        shared, store, config = self.shared, self.store, self.config
+        first, names = store.append_run(subjects, datas, shared.clock.now_ns())
+        self._last_id = b""
+        if config.max_msgs_per_subject > 0:
+            for name in names:
+                self._enforce_subject(name)
+        self._enforce_totals()
+        if config.max_age and self._age is None:
+            self._arm_age()
+        shared.outbox.commit_soon()
+        if config.no_ack:
             return
+        at = 0
+        for wanted, run in groupby(replies, bool):
+            group = list(run)
+            if wanted:
+                shared.outbox.send_acks(shared.bus, group, self._ack_start, first + at, b"}")
+            at += len(group)
+
+    def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
+        """One message, whatever it asks for."""
         wants_ack = reply and not self.config.no_ack
         try:
             ack = self._store_message(subject, headers, data)
@@ -147,7 +164,7 @@ class Stream:
             self._answer(reply, ack)
 
     def _answer(self, reply: bytes, data: bytes) -> None:
-        self.shared.outbox.send(self.shared.publisher, reply, data)
+        self.shared.outbox.send(self.shared.bus, reply, data)
 
     def _store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
         """Check and append. Returns the PubAck."""
@@ -170,7 +187,7 @@ class Stream:
                     return self._ack_start + b'%d,"duplicate": true}' % seen
                 self._check_last_id(headers)
                 rollup = rollup_of(config, headers)
-        if config.retention == "interest":
+        if config.retention == "interest" and not self.consumers.interested(subject):
             return self._ack_start + b"%d}" % self._skip(msg_id)
         if not self.shared.store.room():
             raise error(10023)
@@ -190,7 +207,7 @@ class Stream:
         seq = self.store.append(subject, headers, data, now)
         if republisher is not None and copy_to:
             stored = (subject, headers, data, seq, now)
-            republisher.send(self.shared.outbox, self.shared.publisher, copy_to, stored, last)
+            republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)
         self._last_id = msg_id
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
@@ -247,24 +264,24 @@ class Stream:
 
     def _enforce(self, subject: bytes) -> None:
         """After an append to `subject`."""
-        most, store = self.config.max_msgs_per_subject, self.store
-        if most > 0:
-            for _ in range(store.count(subject) - most):
-                store.remove(store.oldest(subject))
+        if self.config.max_msgs_per_subject > 0:
+            self._enforce_subject(subject)
         self._enforce_totals()
+
+    def _enforce_subject(self, subject: bytes) -> None:
+        store = self.store
+        for _ in range(store.count(subject) - self.config.max_msgs_per_subject):
+            store.discard(store.oldest(subject))
 
     def _enforce_totals(self) -> None:
         config, store = self.config, self.store
         if config.discard == "new":
             return  # what is there stays; what comes is refused
-        if config.max_msgs > 0:
-            for _ in range(store.messages - config.max_msgs):
-                store.remove(store.first_seq)
-        if config.max_bytes > 0:
-            for _ in range(store.messages):
-                if store.bytes <= config.max_bytes:
-                    break
-                store.remove(store.first_seq)
+        if config.max_msgs > 0 or config.max_bytes > 0:
+            store.shrink(
+                config.max_msgs if config.max_msgs > 0 else NO_LIMIT,
+                config.max_bytes if config.max_bytes > 0 else NO_LIMIT,
+            )
 
     def _enforce_all(self) -> None:
         """After a change of the limits, or a restart."""
@@ -287,6 +304,7 @@ class Stream:
         horizon = self.shared.clock.now_ns() - self.config.max_age
         if self.store.messages and self.store.first_ts <= horizon:
             self.store.trim(self.store.seq_at(horizon + 1))
+            self.consumers.announce()
             self.shared.outbox.commit_soon()
         self._arm_age()
 
@@ -315,7 +333,10 @@ class Stream:
         def finish(count: int | None) -> None:
             if count is not None:
                 self._purged(before if not pattern and not keep else 0)
+                self.consumers.purged(pattern)
             done(count)
+
+        self.consumers.purging = True
 
         run_purge(self, self.store.begin_purge(pattern, before, keep), finish)
 
@@ -334,6 +355,7 @@ class Stream:
             raise self._not_there(seq)
         self.shared.store.sync_next()
         self.shared.outbox.commit_soon()
+        self.consumers.announce()
 
     def _not_there(self, seq: int) -> ApiError:
         """A file store and a memory store of the real server put it differently."""

@@ -22,6 +22,7 @@ from jetstream_py.config.options import Options
 from jetstream_py.gotext import quote
 from jetstream_py.log import Log
 from jetstream_py.server import auth, info, proto
+from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.router import Router
 from jetstream_py.server.session import NO_LINK, Link, Session
@@ -100,6 +101,7 @@ class Broker:
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
+        self.collectors = Collectors()
         self.total_connections = 0
         self.slow_consumers = 0
         self.stale_connections = 0

@@ -1,15 +1,16 @@
 """From the read buffer to the receivers' output: the hot path of core NATS.
 
-Theory of operation. `consume(session, data)` walks a read buffer once, in two gears that give the
-same result:
+Theory of operation. `consume(session, data)` walks a read buffer once, in gears that give the same
+result:
 
 * pairs: a bulk publisher sends control line, payload, control line, payload, ... One `split` at LF
   yields exactly that alternation as long as the payloads hold no LF. A control line that the router's
   cache knows is a publish that was parsed, routed and rendered before, so a message costs one lookup
   and two appends for each receiver. The gear stops at the first pair that is anything else.
+* runs: the same for publishes that go to a stream, see `runs`.
 * lines: find the end of the line, look it up or parse it, jump over the payload. Everything works here.
 
-A session whose traffic does not suit the first gear skips it for the next reads.
+A session whose traffic does not suit the first two skips them for the next reads.
 
 Items of a session's `out` are lines without their LF: a message is two items (head, payload + CR), a
 control line is one, and `b"\\n".join` makes the bytes for the socket. So the payload that `split` cut
@@ -23,13 +24,14 @@ from operator import length_hint
 from typing import TYPE_CHECKING
 
 from jetstream_py import limits
-from jetstream_py.server import proto
-from jetstream_py.server.proto import INBOX, RESERVED_STARTS, Fault
+from jetstream_py.server import proto, runs
+from jetstream_py.server.proto import ACK, INBOX, RESERVED_STARTS, USED_ONCE, Fault
 from jetstream_py.server.router import Pub
-from jetstream_py.server.sublist import Sub
+from jetstream_py.server.sublist import Handler, Sub
 from jetstream_py.subject import is_valid_literal
 
 if TYPE_CHECKING:
+    from jetstream_py.server.collect import Collector
     from jetstream_py.server.session import Session
 
 # Reads below this are a few messages: splitting them all would gain nothing over going line by line.
@@ -41,15 +43,21 @@ _PAIRS_PAUSE = 16  # reads to pass in the second gear after the first one did no
 def consume(session: Session, data: bytes) -> None:
     """Act on everything complete in `data`; what is not waits in the session. Raises Fault."""
     pos = 0
-    if session.fast and len(data) >= _PAIRS_MIN:
-        if session.pause:
-            session.pause -= 1
-        else:
-            pos = _pairs(session, data)
-            if pos * 2 < len(data):
-                session.pause = _PAIRS_PAUSE
-    if pos < len(data):
-        _lines(session, data, pos)
+    collectors = session.broker.collectors
+    try:
+        if session.fast and len(data) >= _PAIRS_MIN:
+            if session.pause:
+                session.pause -= 1
+            else:
+                pos = (runs.consume if runs.suits(session, data) else _pairs)(session, data)
+                if pos * 2 < len(data):
+                    session.pause = _PAIRS_PAUSE
+        if pos < len(data):
+            _lines(session, data, pos)
+    finally:
+        # Also when the rest of the read is no protocol: what came before it counts.
+        if collectors.filled:
+            collectors.drain()
 
 
 def _pairs(session: Session, data: bytes) -> int:
@@ -157,13 +165,16 @@ def _usual(session: Session, line: bytes) -> Pub | None:
         _, subject, reply, size_text = args
         if not subject or not reply or reply[:2] in RESERVED_STARTS:
             return None
-        route = router.route(subject)
+        route = router.ack_route(subject) if subject[:8] == ACK else router.route(subject)
     elif len(args) == 3:
         _, subject, size_text = args
-        if subject[:7] != INBOX:
-            return _cacheable(session, line, subject, size_text)
         reply = b""
-        route = router.inbox_route(subject)
+        if subject[:7] == INBOX:
+            route = router.inbox_route(subject)
+        elif subject[:8] == ACK:
+            route = router.ack_route(subject)
+        else:
+            return _cacheable(session, line, subject, size_text)
     else:
         return None
     size = _SIZES.get(size_text, -1)
@@ -173,9 +184,10 @@ def _usual(session: Session, line: bytes) -> Pub | None:
     pub.subject = subject
     pub.reply = reply
     pub.size = size
-    pub.lead = b"MSG " + subject + b" "
-    pub.tail = line[4 + len(subject) :]
     pub.route = route
+    if route.collector is None and route.handler is None:  # a head is needed
+        pub.lead = b"MSG " + subject + b" "
+        pub.tail = line[4 + len(subject) :]
     return pub
 
 
@@ -246,7 +258,8 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
     router = session.account.router
     pub.route = router.route(pub.subject)
     pub.guarded = pub.route.guarded or pub.reply[:2] in RESERVED_STARTS
-    if session.fast and not pub.reply and not pub.guarded and pub.subject[:7] != INBOX:
+    once = pub.reply or pub.subject.startswith(USED_ONCE)
+    if session.fast and not once and not pub.guarded:
         router.remember(line, pub)
     return pub
 
@@ -254,11 +267,17 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
 # -- delivering a message that has no ready-made way -------------------------------------------------
 
 
-def publish(session: Session, pub: Pub, body: bytes) -> None:
-    """Deliver one message that has no ready-made heads."""
+def publish(session: Session, pub: Pub, body: bytes) -> bool:
+    """Deliver one message that has no ready-made heads. Did anybody get it?"""
     route = pub.route
     if (pub.guarded or route.guarded or not session.fast) and not _admit(session, pub, body):
-        return
+        return False
+    if route.collector is not None:
+        _gather(session, route.plain[0], route.collector, pub, body)
+        return True
+    if route.handler is not None:
+        _hand(session, route.plain[0], route.handler, pub, body)
+        return True
     if route.simple and (pub.hdr < 0 or route.headers):
         broker = session.broker
         receivers = route.plain
@@ -272,11 +291,39 @@ def publish(session: Session, pub: Pub, body: bytes) -> None:
             out.append(pub.lead + sub.sid + pub.tail)
             out.append(body)
         if receivers:
-            return
+            return True
     elif _deliver_each(session, pub, body):
-        return
+        return True
     if pub.reply and session.connect.no_responders:
         _no_responders(session, pub)
+    return False
+
+
+def _gather(session: Session, sub: Sub, collector: Collector, pub: Pub, body: bytes) -> None:
+    """One more item for a collector."""
+    sub.msgs += 1
+    items = collector.items
+    if not items:
+        session.broker.collectors.filled.append(collector)
+    hdr = pub.hdr
+    if hdr < 0:
+        items.append((pub.subject, pub.reply, b"", body[:-1]))
+    else:
+        items.append((pub.subject, pub.reply, body[:hdr], body[hdr:-1]))
+
+
+def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -> None:
+    """One message for a handler. It sees what was published before."""
+    sub.msgs += 1
+    collectors = session.broker.collectors
+    if collectors.filled:
+        collectors.drain()
+    client = None if session.internal else session
+    hdr = pub.hdr
+    if hdr < 0:
+        handler(pub.subject, pub.reply, b"", body[:-1], client)
+    else:
+        handler(pub.subject, pub.reply, body[:hdr], body[hdr:-1], client)
 
 
 def _admit(session: Session, pub: Pub, body: bytes) -> bool:
@@ -325,13 +372,14 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
         return False
     if sub.max and sub.msgs >= sub.max:
         return False
+    if sub.collector is not None:
+        _gather(session, sub, sub.collector, pub, body)
+        return True
+    if sub.handler is not None:
+        _hand(session, sub, sub.handler, pub, body)
+        return True
     sub.msgs += 1
     hdr = pub.hdr
-    if sub.handler is not None:
-        at = max(0, hdr)
-        client = None if session.internal else session
-        sub.handler(pub.subject, pub.reply, body[:at], body[at:-1], client)
-        return True
     if hdr > 0 and not receiver.headers:
         body = body[hdr:]
         hdr = -1

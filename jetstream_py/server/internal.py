@@ -6,9 +6,11 @@ a socket; what it publishes takes the same way as a client's. So core NATS knows
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jetstream_py.server import ingest
+from jetstream_py.server import ingest, series
+from jetstream_py.server.collect import Collector, Item, Sink
 from jetstream_py.server.router import Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
@@ -29,6 +31,7 @@ class Internal:
         session.fast = session.headers = session.connected = True
         session.plain_delivery = False  # a handler is not a socket: no ready-made way ends here
         session.trace = False
+        self._collectors: dict[Sink, Collector] = {}
 
     def subscribe(self, subject: bytes, handler: Handler) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
@@ -36,31 +39,71 @@ class Internal:
         self._account.router.subscribe(sub)
         return sub
 
+    def collect(self, subject: bytes, handler: Sink) -> Sub:
+        """Like `subscribe`, but the handler gets everything that one read of a socket brought as one
+        list (see `collect`). Subjects of the same handler come in one list, too, in order."""
+        sub = Sub(self._session, subject, b"", b"")
+        collector = self._collectors.get(handler)
+        if collector is None:
+            collector = self._collectors[handler] = Collector(handler)
+        collector.users += 1
+        sub.collector = collector
+        self._account.router.subscribe(sub)
+        return sub
+
     def unsubscribe(self, sub: Sub) -> None:
         self._account.router.unsubscribe(sub)
+        collector = sub.collector
+        if collector is not None:
+            collector.users -= 1
+            if not collector.users:
+                del self._collectors[collector.handler]
 
     def publish(
         self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
     ) -> None:
         """Deliver to whoever listens; written at the end of the tick."""
-        if not headers and not reply and self._answer(subject, data):
+        if not reply and self._answer(subject, data, headers):
             return
-        size = len(headers) + len(data)
-        if headers:
-            pub = Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
-        else:
-            pub = Pub(subject, reply, -1, size, b"%d" % size)
+        pub = _pub(subject, reply, headers, data)
         pub.route = self._account.router.inbox_route(subject)
         ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
+        self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
 
-    def _answer(self, subject: bytes, data: bytes) -> bool:
-        """The short way of an answer to an inbox. PubAcks come by the ten thousand, and most of them go
-        to one plain subscription, so nothing is built but the two lines. False: take the long way."""
+    def publish_series(
+        self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes
+    ) -> None:
+        """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
+        route = self._account.router.shared_route(subjects) if len(subjects) > 1 else None
+        if route is None or not route.simple or route.groups:
+            for number, subject in enumerate(subjects, first):
+                self.publish(subject, b"%b%d%b" % (start, number, end))
+            return
+        for sub in route.plain:
+            sub.msgs += len(subjects)
+            messages, size = series.render(subjects, sub.sid, start, first, end)
+            sub.session.send_series(messages, len(subjects), size)
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
+    def flush(self) -> None:
+        """Write now what was published, instead of at the end of the tick."""
+        self._broker.flush()
+
+    def _answer(self, subject: bytes, data: bytes, headers: bytes) -> bool:
+        """The short way of an answer to an inbox. Most of them go to one plain subscription, so nothing
+        is built but the two lines. False: take the long way."""
         route = self._account.router.inbox_route(subject)
-        if not route.simple or route.groups:
+        if not route.simple or route.groups or (headers and not route.headers):
             return False
+        size = len(data)
+        if headers:
+            start, sizes = b"HMSG ", b" %d %d\r" % (len(headers), len(headers) + size)
+            body = b"%b%b\r" % (headers, data)
+        else:
+            start, sizes, body = b"MSG ", b" %d\r" % size, data + b"\r"
         dirty = self._broker.dirty
         for sub in route.plain:
             sub.msgs += 1
@@ -68,10 +111,76 @@ class Internal:
             if not out:
                 dirty.append(sub.session)
                 self._broker.flush_soon()
-            out.append(b"MSG %b %b %d\r" % (subject, sub.sid, len(data)))
-            out.append(data + b"\r")
+            out.append(b"%b%b %b%b" % (start, subject, sub.sid, sizes))
+            out.append(body)
         return True
+
+    def deliver(self, inbox: bytes, items: list[Item]) -> int:
+        """Messages that keep their subjects, for the listeners of `inbox`. How many had one."""
+        route = self._account.router.inbox_route(inbox)
+        if route.simple and route.headers and len(route.plain) == 1 and not route.groups:
+            self._deliver_run(route.plain[0], items)
+            return len(items)
+        heard = 0
+        for subject, reply, headers, data in items:
+            pub = _pub(subject, reply, headers, data)
+            pub.route = self._account.router.inbox_route(inbox)
+            if not ingest.publish(self._session, pub, b"%b%b\r" % (headers, data)):
+                break
+            heard += 1
+        if self._broker.dirty:
+            self._broker.flush_soon()
+        return heard
+
+    def _deliver_run(self, sub: Sub, items: list[Item]) -> None:
+        sub.msgs += len(items)
+        out, sid = sub.out, sub.sid
+        if not out:
+            self._broker.dirty.append(sub.session)
+            self._broker.flush_soon()
+        add = out.append
+        for subject, reply, headers, data in items:
+            if headers:
+                size = len(headers)
+                add(b"HMSG %b %b %b %d %d\r" % (subject, sid, reply, size, size + len(data)))
+                add(headers + data + b"\r")
+            else:
+                add(b"MSG %b %b %b %d\r" % (subject, sid, reply, len(data)))
+                add(data + b"\r")
+
+    def backlog(self, inbox: bytes) -> int:
+        """Bytes that the slowest listener has not taken yet."""
+        route = self._account.router.inbox_route(inbox)
+        return max([sub.session.pending_bytes() for sub in route.plain], default=0)
+
+    def bound(self, subject: bytes, queue: bytes) -> bool:
+        """Does anybody listen to exactly this subject, in this queue group (or in none)?"""
+        route = self._account.router.route(subject)
+        if not queue:
+            return any(sub.subject == subject for sub in route.plain)
+        return any(
+            sub.subject == subject and sub.queue == queue
+            for members in route.groups
+            for sub in members
+        )
+
+    def watch(self, subject: bytes, changed: Callable[[], None]) -> None:
+        """Call `changed` whenever a subscription to exactly this subject comes or goes."""
+        self._account.router.watchers.setdefault(subject, []).append(changed)
+
+    def unwatch(self, subject: bytes, changed: Callable[[], None]) -> None:
+        watchers = self._account.router.watchers
+        watchers[subject].remove(changed)
+        if not watchers[subject]:
+            del watchers[subject]
 
     def has_interest(self, subject: bytes) -> bool:
         route = self._account.router.route(subject)
         return bool(route.plain or route.groups)
+
+
+def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes) -> Pub:
+    size = len(headers) + len(data)
+    if headers:
+        return Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
+    return Pub(subject, reply, -1, size, b"%d" % size)

@@ -117,6 +117,8 @@ RESERVED_TOKENS: Final = tuple(name[:-1] for name in RESERVED_SUBJECTS)
 RESERVED_STARTS: Final = {name[:2] for name in RESERVED_REPLIES}
 SYSTEM_QUEUE: Final = b"_sys_"
 INBOX: Final = b"_INBOX."  # where replies go: each subject is used once
+ACK: Final = b"$JS.ACK."  # where consumers get their acks: the same
+USED_ONCE: Final = (INBOX, ACK)
 
 
 # -- arguments --------------------------------------------------------------------------------------

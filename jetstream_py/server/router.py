@@ -22,22 +22,34 @@ time, not memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from jetstream_py import limits
-from jetstream_py.server.proto import RESERVED_TOKENS
+from jetstream_py.server.proto import ACK, RESERVED_TOKENS
 from jetstream_py.server.sublist import Sub, Sublist
 
 Head = tuple[Sub, bytes]
 Lines = dict[bytes, "Pub"]
 
 WILD = (b"*", b">")
+_NO_TAIL = b"\n"  # no subject begins with it
 
 
 class Route:
     """The receivers of a subject (or of all subjects below a prefix)."""
 
-    __slots__ = ("groups", "guarded", "headers", "key", "lines", "plain", "simple")
+    __slots__ = (
+        "collector",
+        "groups",
+        "guarded",
+        "handler",
+        "headers",
+        "key",
+        "lines",
+        "plain",
+        "simple",
+    )
 
     def __init__(
         self, key: bytes, plain: tuple[Sub, ...], groups: tuple[tuple[Sub, ...], ...]
@@ -54,6 +66,9 @@ class Route:
                 self.simple = False
             if not session.headers:
                 self.headers = False
+        # The one receiver there is is a part of the server: the ready-made way to streams and API.
+        self.collector = plain[0].collector if len(plain) == 1 and not groups else None
+        self.handler = plain[0].handler if len(plain) == 1 and not groups else None
         self.lines: list[tuple[Lines, bytes]] = []
 
 
@@ -109,19 +124,30 @@ class Router:
         self._tails: dict[bytes, Route] = {}
         self._index: dict[bytes, dict[bytes, list[Route]]] = {}
         self._count = 0  # routes in the index
+        self.watchers: dict[bytes, list[Callable[[], None]]] = {}
+        self._recent = (
+            _NO_TAIL  # the tail that was asked for last, with its dot: likely the next, too
+        )
+        self._recent_route = Route(b"", (), ())
 
     # -- changes ----------------------------------------------------------------------------------
 
     def subscribe(self, sub: Sub) -> None:
         self.sublist.insert(sub)
-        self.invalidate(sub.subject)
+        self._changed(sub.subject)
 
     def unsubscribe(self, sub: Sub) -> None:
         self.sublist.remove(sub)
-        self.invalidate(sub.subject)
+        self._changed(sub.subject)
+
+    def _changed(self, pattern: bytes) -> None:
+        self.invalidate(pattern)
+        for tell in list(self.watchers.get(pattern, ())):
+            tell()
 
     def invalidate(self, pattern: bytes) -> None:
         """Forget every route that a subscription to `pattern` can change."""
+        self._recent = _NO_TAIL
         tokens = pattern.split(b".")
         literal = next((i for i, token in enumerate(tokens) if token in WILD), len(tokens))
         if literal == 0:
@@ -141,6 +167,7 @@ class Router:
     def forget_all(self) -> None:
         for cache in (self.lines, self._routes, self._prefixes, self._tails, self._index):
             cache.clear()
+        self._recent = _NO_TAIL
         self._weight = self._count = 0
 
     def _kill_one(self, cache: dict[bytes, Route], key: bytes) -> None:
@@ -176,6 +203,8 @@ class Router:
         route = self._routes.get(subject)
         if route is not None:
             return route
+        if subject.startswith(self._recent) and b".." not in subject and subject[-1:] != b".":
+            return self._recent_route
         cut = subject.rfind(b".")
         if 0 < cut < len(subject) - 1:  # an empty last token reaches nobody, whatever is above it
             route = self._prefixes.get(subject[:cut])
@@ -189,6 +218,32 @@ class Router:
         """The same for a subject that is used once: its prefix is the likelier place."""
         return self._prefixes.get(subject[: subject.rfind(b".")]) or self.route(subject)
 
+    def shared_route(self, subjects: Sequence[bytes]) -> Route | None:
+        """The one route of all these subjects; None: they have several, or it is not easy to tell.
+
+        Whatever lies between two words in the alphabet shares the start that these two share."""
+        low, high = min(subjects), max(subjects)
+        route = self.ack_route(low) if low[:8] == ACK else self.inbox_route(low)
+        if low == high:
+            return route
+        if route.key == low or not high.startswith(route.key + b"."):
+            return None
+        text = b" ".join(subjects) + b" "
+        if b".." in text or b". " in text:
+            return None  # an empty token reaches nobody
+        if self._tails.get(route.key) is route:
+            return route
+        one_more = text.count(b".") == len(subjects) * (route.key.count(b".") + 1)
+        return route if one_more else None
+
+    def ack_route(self, subject: bytes) -> Route:
+        """The same for a consumer's ack, `$JS.ACK.<stream>.<consumer>.` and five numbers: a subject that
+        is used once, under a tail of four tokens."""
+        route = self._tails.get(subject.rsplit(b".", 5)[0])
+        if route is None or b".." in subject or subject[-1:] == b".":
+            return self.route(subject)
+        return route
+
     def _tail(self, subject: bytes, cut: int) -> Route | None:
         """Shortest first: the wider a tail is, the more subjects it serves."""
         tails = self._tails
@@ -197,7 +252,10 @@ class Router:
             route = tails.get(subject[:at])
             if route is not None:
                 # Empty tokens further on reach nobody; they are too rare to have a place of their own.
-                return route if b".." not in subject else None
+                if b".." in subject:
+                    return None
+                self._recent, self._recent_route = route.key + b".", route
+                return route
             if at == cut:
                 break
             at = subject.find(b".", at + 1)

@@ -339,6 +339,16 @@ class Session:
         if self.trace:
             self.broker.tracer.outgoing(self, line)
 
+    def send_series(self, messages: bytes, count: int, size: int) -> None:
+        """Queue so many messages, rendered as one piece without its last LF, and count them."""
+        if not self.out:
+            self.broker.dirty.append(self)
+        self._control_at.append(len(self.out))  # the one item is not to be counted again
+        self.out.append(messages)
+        self.out_msgs += count
+        self.out_bytes += size
+        self.touch()
+
     def send_error(self, text: str) -> None:
         self.send(proto.error(text))
 

@@ -23,16 +23,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from jetstream_py.server.collect import Collector
     from jetstream_py.server.session import Session
 
 
 class Sub:
-    """One subscription of one connection, or of a part of the server (then it has a handler)."""
+    """One subscription of one connection, or of a part of the server (then it has a handler or a
+    collector)."""
 
-    __slots__ = ("handler", "max", "msgs", "out", "queue", "session", "sid", "subject")
+    __slots__ = ("collector", "handler", "max", "msgs", "out", "queue", "session", "sid", "subject")
 
     def __init__(self, session: Session, subject: bytes, queue: bytes, sid: bytes) -> None:
         self.handler: Handler | None = None
+        self.collector: Collector | None = None
         self.session = session
         self.subject = subject
         self.queue = queue  # b"" : a plain subscription

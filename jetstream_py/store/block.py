@@ -34,6 +34,7 @@ import msgspec
 from jetstream_py import limits
 
 from .checksum import Extend
+from .columns import Columns
 from .types import Message
 
 MAGIC: Final = 0xB1
@@ -97,9 +98,10 @@ def message_size(subject: bytes, headers: bytes, data: bytes) -> int:
     return size + 4 + len(headers) if headers else size
 
 
-def encode(messages: Sequence[Message], extend: Extend, fat: bool = False) -> tuple[bytes, int]:
+def encode(messages: Columns, extend: Extend, fat: bool = False) -> tuple[bytes, int]:
     """The block of these messages and the length of its columns; fat: one message, stored elsewhere."""
-    seqs, times, subjects, headers, datas = zip(*messages, strict=True)
+    seqs, times, subjects = messages.seqs, messages.times, messages.subjects
+    headers, datas = messages.headers, messages.datas
     n = len(seqs)
     flags = FAT if fat else 0
     numbers = {name: i for i, name in enumerate(dict.fromkeys(subjects))}
@@ -335,7 +337,7 @@ class View:
             return Message(self.seq(i), self.ts(i), self.subject(i), record[:cut], record[cut:])
         return Message(self.seq(i), self.ts(i), self.subject(i), b"", record)
 
-    def messages(self, value: memoryview | bytes) -> list[Message]:
+    def columns(self, value: memoryview | bytes) -> Columns:
         """The whole block; raises `Damaged` if any record is."""
         base, n = self.base, self.n
         records = self.records(value)
@@ -349,7 +351,7 @@ class View:
             cuts = self._column("I", self._at_hdr)
             headers = [record[:cut] for record, cut in zip(records, cuts, strict=True)]
             records = [record[cut:] for record, cut in zip(records, cuts, strict=True)]
-        return list(map(Message, self.seqs(), times, self.subjects(), headers, records))
+        return Columns().fill(self.seqs(), times, self.subjects(), headers, records)
 
 
 def fat_length(stub: bytes) -> tuple[int, int]:

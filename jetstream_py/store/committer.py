@@ -31,6 +31,7 @@ from .pages import PageError
 from .scrub import Scrubber
 from .writer import Writer
 
+_TREES = 64 * 1024  # pages of the trees that a small group may touch
 _WHATEVER = 1 << 62  # a size that needs no extension: LMDB extends the file itself
 
 Result = tuple[Report | None, lmdb.Transaction | None, str]
@@ -49,6 +50,7 @@ class Committer:
         self._size = os.fstat(self._fd).st_size
         self._page = env.stat()["psize"]
         self._scrubber = Scrubber(self._fd)
+        self._guess = self._size  # how far into the file pages are used, at most
         self._queue: SimpleQueue[tuple[Group | None, Callable[[Result], None]] | None] = (
             SimpleQueue()
         )
@@ -64,7 +66,7 @@ class Committer:
             return None, None, self.failed
         try:
             failpoints.hit("commit.begin")
-            self._extend_file(group.size)
+            self._extend_file(group.size, group.heavy)
             txn = self._env.begin(write=True, buffers=True)
             try:
                 report = Writer(txn, self._databases, self._extend).apply(group)
@@ -96,8 +98,12 @@ class Committer:
             return None, None, self.failed
         return None, None, ""
 
-    def _extend_file(self, coming: int) -> None:
-        used = (self._env.info()["last_pgno"] + 1) * self._page
+    def _extend_file(self, coming: int, heavy: bool) -> None:
+        """Small groups are counted generously, and the file is asked when that is not enough."""
+        self._guess += coming * 5 // 4 + _TREES
+        if not heavy and self._guess + limits.STORE_AHEAD // 4 < self._size:
+            return
+        used = self._guess = (self._env.info()["last_pgno"] + 1) * self._page
         if used + coming * 5 // 4 + limits.STORE_AHEAD // 4 < self._size:
             return
         try:

@@ -12,13 +12,10 @@ kept in `_late` (and in `floor`) and marked again in the new block when the repo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from operator import itemgetter
-
-from jetstream_py.subject import is_literal
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from . import compact
-from .block import Damaged, View, message_size
+from .block import OVERHEAD, Damaged, View, message_size
 from .checkpoint import Checkpointer
 from .directory import Directory
 from .group import Outcome, Work
@@ -28,12 +25,12 @@ from .purge import FilePurge
 from .reader import Reader
 from .scan import Scan
 from .search import Search
-from .subjects import Filter, SubjectTable
+from .subjects import Filter, SubjectTable, is_name
 from .summary import Block
 from .tail import Tail
 from .types import Message
 
-_subject = itemgetter(2)
+_NOTHING = Filter(b"")
 
 
 class FileStream:
@@ -42,6 +39,8 @@ class FileStream:
     def __init__(self, sid: int, home: Home, ready: bool = True) -> None:
         self.sid = sid
         self.first_seq = self.last_seq = self.messages = self.bytes = self.last_ts = 0
+        self.durable_seq = self._flying_seq = 0
+        self.removed: list[int] | None = None
         self.home = home
         self.table = SubjectTable()
         self.directory = Directory(self.view)
@@ -80,7 +79,7 @@ class FileStream:
         return self._first_ts[1]
 
     def get_ts(self, seq: int) -> int | None:
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             return message.ts
         found = self.directory.find(seq)
@@ -107,10 +106,7 @@ class FileStream:
             seq = self.last_seq + 1
         elif seq <= self.last_seq:
             raise ValueError("sequences only rise")
-        message = Message(seq, ts, subject, headers, data)
-        tail = self.tail
-        tail.live[seq] = message
-        tail.staged.append(message)
+        self.tail.staged.append(seq, ts, subject, headers, data)
         if not self.messages:
             self.first_seq = seq
         self.messages += 1
@@ -133,6 +129,31 @@ class FileStream:
             self.touch()
         return seq
 
+    def append_run(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+    ) -> tuple[int, Collection[bytes]]:
+        first, n = self.last_seq + 1, len(datas)
+        self.tail.staged.extend(first, ts, subjects, datas)
+        if not self.messages:
+            self.first_seq = first
+        self.messages += n
+        self.last_seq, self.last_ts = first + n - 1, ts
+        size = self.run_size(subjects, datas)
+        self.bytes += size
+        self.home.staged += size
+        self.touch()
+        if not self._oldest.active:
+            return first, self.table.add_run(subjects, first)
+        table, oldest = self.table, self._oldest
+        for seq, subject in enumerate(subjects, first):
+            previous = table.last.get(subject, 0)
+            table.add(subject, seq)
+            oldest.appended(table, subject, previous, seq)
+        return first, set(subjects)
+
+    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+
     def skip(self, count: int = 1) -> int:
         self.last_seq += count
         if not self.messages:
@@ -150,7 +171,7 @@ class FileStream:
         self.touch()
 
     def remove(self, seq: int, erase: bool = False) -> Message | None:
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             if self._remove_tail(message) and erase:
                 self._late_erase.add(seq)
@@ -174,7 +195,7 @@ class FileStream:
 
     def discard(self, seq: int) -> bool:
         """`remove` for those who do not want to see the message; its payload is not read."""
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             self._remove_tail(message)
         else:
@@ -220,6 +241,8 @@ class FileStream:
         self.table.drop(subject)
         if self._oldest.active:
             self._oldest.removed(subject, seq)
+        if self.removed is not None:
+            self.removed.append(seq)
         self.messages -= 1
         self.bytes -= size
         self.checkpointer.changes += 1
@@ -252,6 +275,10 @@ class FileStream:
         self._settle()
         self.touch()
         return was - self.messages
+
+    def shrink(self, messages: int, bytes_: int) -> None:
+        if self.messages > messages or self.bytes > bytes_:
+            self.trim(self.scan.end_of_excess(messages, bytes_))
 
     def _trim_block(self, block: Block, before: int) -> None:
         view = None if block.name is not None and block.last < before else self.view(block)
@@ -392,16 +419,23 @@ class FileStream:
 
     # -- reads -------------------------------------------------------------------------------------
     def is_live(self, seq: int) -> bool:
-        return seq in self.tail.live or self.directory.find(seq) is not None
+        return seq in self.tail or self.directory.find(seq) is not None
 
     def get(self, seq: int) -> Message | None:
-        message = self.tail.live.get(seq)
+        message = self.tail.get(seq)
         if message is not None:
             return message
         found = self.directory.find(seq)
         if found is None:
             return None
         return self.read(found[0], found[1], self.reader.message)
+
+    def newest(self, subject: bytes) -> Message | None:
+        message = self.get(self.table.last.get(subject, 0))
+        if message is None:  # there is none, or it was removed and the one before is not known
+            seq = self._last_of(subject, 0)
+            message = self.get(seq) if seq else None
+        return message
 
     def next(self, seq: int, pattern: bytes = b"") -> Message | None:
         if seq < self.first_seq:
@@ -410,18 +444,13 @@ class FileStream:
         if pattern in (b"", b">"):
             found = self.directory.find(seq)
             if found is not None and found[0].page is not None:
-                return found[0].page[found[1]]
+                return found[0].page.message(found[1])
         else:
-            if pattern not in self.table.last and is_literal(pattern):
+            if pattern not in self.table.last and is_name(pattern):
                 return None
-            wanted = self.table.filter(pattern)
-            if wanted.everything:
-                wanted = None
-            elif wanted.hashes is not None:
-                # Few subjects: if none has a message that late there is nothing to look for.
-                newest = self.table.last
-                if all(newest.get(name, 0) < seq for name in wanted.names):
-                    return None
+            wanted = self._wanted(pattern, seq)
+            if wanted is _NOTHING:
+                return None
         blocks, k = self.directory.blocks, self.directory.at(seq)
         while k < len(blocks):
             block = blocks[k]
@@ -435,10 +464,34 @@ class FileStream:
             k += 1
         return self.tail.first(seq, wanted)
 
+    def _wanted(self, pattern: bytes, seq: int) -> Filter | None:
+        """What to look for from `seq` on: None for everything, `_NOTHING` if that is all there is."""
+        wanted = self.table.filter(pattern)
+        if wanted.everything:
+            return None
+        if wanted.hashes is not None:
+            # Few subjects: if none has a message that late there is nothing to look for.
+            newest = self.table.last
+            if all(newest.get(name, 0) < seq for name in wanted.names):
+                return _NOTHING
+        return wanted
+
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+        if seq < self.first_seq:
+            seq = self.first_seq
+        wanted = None
+        if pattern not in (b"", b">"):
+            if pattern not in self.table.last and is_name(pattern):
+                return []
+            wanted = self._wanted(pattern, seq)
+            if wanted is _NOTHING:
+                return []
+        return self.scan.run(seq, most, wanted, up_to)
+
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):
             return self.scan.last(min(up_to or self.last_seq, self.last_seq), None)
-        if is_literal(pattern):
+        if is_name(pattern):
             return self._last_of(pattern, up_to)
         if up_to:
             return self.scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
@@ -504,6 +557,7 @@ class FileStream:
         self.lsn += 1
         work.messages = self.tail.take()
         work.lsn, work.log, work.floor = self.lsn, self._log_due, self.floor
+        self._flying_seq = self.last_seq
         work.last_seq, work.last_ts = self.last_seq, self.last_ts
         work.dead, work.deltas = self._dead, self._deltas
         work.ck_seq = self.checkpointer.ck_seq
@@ -519,7 +573,7 @@ class FileStream:
                 self.home.forget(block)
         work.jobs = self.plan.jobs(self)
         changed = self.checkpointer.changed
-        changed.update(map(_subject, work.messages), work.deltas)
+        changed.update(work.messages.subjects, work.deltas)
         self.checkpointer.changes += len(work.messages)
         self.checkpointer.step(self, work)
         return work
@@ -528,6 +582,7 @@ class FileStream:
         """The group is on disk: its blocks take the place of the tail and of those they replace."""
         views, pages = self.home.views, self.home.pages
         made = outcome.fresh.copy()
+        self.durable_seq = self._flying_seq
         for block in outcome.fresh:
             self.directory.add(block)
             self.plan.added(block)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .columns import Columns
 from .summary import Block
-from .types import Message
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Work:
     """What happens to one stream."""
 
     sid: int
-    messages: list[Message] = field(default_factory=list)
+    messages: Columns = field(default_factory=Columns)
     drops: list[Block] = field(default_factory=list)  # blocks without a live record
     jobs: list[Job] = field(default_factory=list)
     # the log's record
@@ -56,6 +56,7 @@ class Group:
     size: int = 0
     heavy: bool = False  # more to do than its size tells
     scrub: bool = False  # afterwards, what it removed must be nowhere in the file
+    measure: bool = True  # the report is to say how many pages are in use
 
 
 @dataclass(slots=True)
@@ -72,5 +73,5 @@ class Outcome:
 class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)  # doomed streams of which nothing is left
-    used: int = 0  # bytes of all pages in use
+    used: int = -1  # bytes of all pages in use, if that was asked for
     scrub: bool = False  # see `Group`

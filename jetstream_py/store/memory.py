@@ -8,12 +8,13 @@ and O(log n) per seek, whatever the order of removal.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from itertools import repeat
 
 from jetstream_py import limits
 
 from .subjects import SubjectTable
-from .types import Message
+from .types import Message, read_some
 
 OVERHEAD = 16  # of a message in the stream's `bytes`
 
@@ -32,6 +33,10 @@ class Seqs:
     def append(self, seq: int) -> None:
         self._items.append(seq)
         self.live += 1
+
+    def extend(self, seqs: Sequence[int]) -> None:
+        self._items.extend(seqs)
+        self.live += len(seqs)
 
     def died(self) -> None:
         """One of the items is no longer in `alive`."""
@@ -58,7 +63,8 @@ class Seqs:
         if not up_to:
             while items and items[-1] not in alive:
                 items.pop()
-            return items[-1] if len(items) > self._head else 0
+            self._head = min(self._head, len(items))  # what is appended next lives
+            return items[-1] if items else 0
         at = bisect_left(items, up_to + 1, self._head) - 1
         while at >= self._head and items[at] not in alive:
             at -= 1
@@ -103,6 +109,7 @@ class MemoryStream:
     def __init__(self, sid: int) -> None:
         self.sid = sid
         self.first_seq = self.last_seq = self.messages = self.bytes = self.last_ts = 0
+        self.removed: list[int] | None = None
         self._all: dict[int, Message] = {}
         self._order = Seqs(self._all)
         self._table = SubjectTable()
@@ -111,6 +118,10 @@ class MemoryStream:
     @property
     def first_ts(self) -> int:
         return self._all[self.first_seq].ts if self.messages else 0
+
+    @property
+    def durable_seq(self) -> int:
+        return self.last_seq  # as durable as it gets
 
     @property
     def num_subjects(self) -> int:
@@ -129,15 +140,42 @@ class MemoryStream:
             self.first_seq = seq
         self._all[seq] = Message(seq, ts, subject, headers, data)
         self._order.append(seq)
-        seqs = self._by.get(subject)
-        if seqs is None:
-            seqs = self._by[subject] = Seqs(self._all)
-        seqs.append(seq)
+        self._seqs_of(subject).append(seq)
         self._table.add(subject, seq)
         self.last_seq, self.last_ts = seq, ts
         self.messages += 1
         self.bytes += OVERHEAD + len(subject) + len(headers) + len(data)
         return seq
+
+    def append_run(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+    ) -> tuple[int, Collection[bytes]]:
+        first, n = self.last_seq + 1, len(datas)
+        seqs = range(first, first + n)
+        rows = zip(seqs, repeat(ts), subjects, repeat(b""), datas, strict=False)
+        self._all.update(zip(seqs, map(Message._make, rows), strict=True))
+        self._order.extend(seqs)
+        names = self._table.add_run(subjects, first)
+        if len(names) == 1:
+            self._seqs_of(subjects[0]).extend(seqs)
+        else:
+            for seq, subject in zip(seqs, subjects, strict=True):
+                self._seqs_of(subject).append(seq)
+        if not self.messages:
+            self.first_seq = first
+        self.last_seq, self.last_ts = first + n - 1, ts
+        self.messages += n
+        self.bytes += self.run_size(subjects, datas)
+        return first, names
+
+    def _seqs_of(self, subject: bytes) -> Seqs:
+        seqs = self._by.get(subject)
+        if seqs is None:
+            seqs = self._by[subject] = Seqs(self._all)
+        return seqs
+
+    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
 
     def skip(self, count: int = 1) -> int:
         self.last_seq += count
@@ -158,6 +196,8 @@ class MemoryStream:
         if not self._by[subject].live:
             del self._by[subject]
         self._table.drop(subject)
+        if self.removed is not None:
+            self.removed.append(message.seq)
         self.messages -= 1
         self.bytes -= OVERHEAD + len(subject) + len(message.headers) + len(message.data)
 
@@ -181,6 +221,10 @@ class MemoryStream:
 
     def trim(self, before: int) -> int:
         return self._remove_all(self._below(self._order, before))
+
+    def shrink(self, messages: int, bytes_: int) -> None:
+        while self.messages > messages or self.bytes > bytes_:
+            self.remove(self.first_seq)
 
     def _below(self, seqs: Iterable[int], before: int) -> list[int]:
         found = []
@@ -220,6 +264,10 @@ class MemoryStream:
     def get(self, seq: int) -> Message | None:
         return self._all.get(seq)
 
+    def newest(self, subject: bytes) -> Message | None:
+        seqs = self._by.get(subject)
+        return self._all.get(seqs.last()) if seqs is not None else None
+
     def seq_at(self, ts: int) -> int:
         return self._order.search(lambda seq: self._all[seq].ts >= ts) or self.last_seq + 1
 
@@ -237,6 +285,9 @@ class MemoryStream:
         return next(
             (self._all[at] for at in self._order.since(seq) if self._all[at].subject in names), None
         )
+
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+        return read_some(self, seq, most, pattern, up_to)
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):

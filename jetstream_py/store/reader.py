@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import keys
 from .block import Damaged, View, fat_length
 from .checksum import Extend, unseal
+from .columns import Columns
 from .home import Home
 from .summary import Block
 from .types import Message
@@ -53,7 +54,7 @@ class Reader:
         """Record `i`, read alone."""
         page = block.page
         if page is not None:
-            return page[i]
+            return page.message(i)
         value = self._value(block)
         view = block.view
         if view is None:
@@ -69,13 +70,25 @@ class Reader:
             self._scanned, self._hits = block, 0
         self._hits += 1
         if block.page is None and self._hits > _HITS and not block.fat:
-            value = self._value(block)
-            view = block.view
-            if view is None:
-                view = self._load(block, value)
-            block.page = view.messages(value)
-            self._home.pages.add(block, block.size + 200 * block.n)
+            self._decode(block)
         return self.message(block, i)
+
+    def page(self, block: Block) -> Columns | None:
+        """All records, decoded; None when they must be read one by one (large or damaged)."""
+        if block.page is None and not block.fat:
+            try:
+                self._decode(block)
+            except Damaged:
+                return None
+        return block.page
+
+    def _decode(self, block: Block) -> None:
+        value = self._value(block)
+        view = block.view
+        if view is None:
+            view = self._load(block, value)
+        block.page = view.columns(value)
+        self._home.pages.add(block, block.size + 200 * block.n)
 
     def _fat(self, seq: int, stub: bytes) -> bytes:
         home = self._home

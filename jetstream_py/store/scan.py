@@ -19,6 +19,8 @@ from .types import Message
 if TYPE_CHECKING:
     from .file_stream import FileStream
 
+PAGE_WORTH = 6  # records of a block from which on it pays to decode it as a whole
+
 
 class Scan:
     """Long reads of one stream."""
@@ -41,6 +43,48 @@ class Scan:
                     return directory.seq(block, i)
         message = stream.tail.first(seq, wanted)
         return None if message is None else message.seq
+
+    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> list[Message]:
+        """The first live matches from `seq` to `up_to`, at most so many."""
+        stream = self._stream
+        directory = stream.directory
+        found: list[Message] = []
+        k = directory.at(seq)
+        while k < len(directory.blocks) and len(found) < most:
+            block = directory.blocks[k]
+            if block.first > up_to:
+                return found
+            if block.live:
+                start = directory.position(block, seq) if block.first < seq else 0
+                found += self._run_in(block, start, most - len(found), wanted)
+            k += 1
+        if found and found[-1].seq > up_to:
+            return [message for message in found if message.seq <= up_to]
+        if len(found) < most:
+            for message in stream.tail.since(seq):
+                if message.seq > up_to or len(found) == most:
+                    break
+                if wanted is None or message.subject in wanted.names:
+                    found.append(message)
+        return found
+
+    def _run_in(self, block: Block, start: int, most: int, wanted: Filter | None) -> list[Message]:
+        stream = self._stream
+        mask = stream.search.mask(block, wanted)
+        if mask is None and block.dead is None:
+            page = stream.reader.page(block)
+            if page is not None:
+                return page.messages(start, start + most)
+        positions: list[int] = []
+        i = stream.search.first(block, start, wanted)
+        while i >= 0 and len(positions) < most:
+            positions.append(i)
+            i = stream.search.first(block, i + 1, wanted)
+        page = stream.reader.page(block) if len(positions) > PAGE_WORTH else block.page
+        if page is not None:
+            return [page.message(i) for i in positions]
+        read = [stream.read(block, i, stream.reader.message) for i in positions]
+        return [message for message in read if message is not None]
 
     def last(self, up_to: int, wanted: Filter | None) -> int:
         """The newest live match not above `up_to`, 0 if there is none."""
@@ -82,9 +126,7 @@ class Scan:
             block = blocks[k]
             if block.live:
                 total += stream.search.count(block, directory.position(block, since), wanted)
-        for message in stream.tail.since(since):
-            total += wanted is None or message.subject in wanted.names
-        return total
+        return total + stream.tail.count(since, wanted)
 
     def keep_from(self, end: int, keep: int) -> int:
         """Where the newest `keep` messages below `end` begin; 0 when there are no more than that."""
@@ -107,6 +149,31 @@ class Scan:
                 return directory.seq(block, live[-keep])
             keep -= len(live)
         return 0
+
+    def end_of_excess(self, messages: int, bytes_: int) -> int:
+        """Behind the oldest ones that are too many, when so many messages and bytes may stay."""
+        stream = self._stream
+        directory = stream.directory
+        count, size, end = stream.messages - messages, stream.bytes - bytes_, 0
+        for block in directory.blocks[directory.at(stream.first_seq) :]:
+            if count <= 0 and size <= 0:
+                return end
+            if count >= block.live or size >= block.live_bytes or block.live == 1:
+                count, size, end = count - block.live, size - block.live_bytes, block.last + 1
+                continue
+            view = stream.view(block)
+            if view is None:
+                return self.end_of_excess(messages, bytes_)  # it is lost, and no longer counts
+            for i in directory.live_positions(block, block.dead.find(0) if block.dead else 0):
+                if count <= 0 and size <= 0:
+                    return end
+                count, size, end = count - 1, size - view.size(i), view.seq(i) + 1
+        for message in stream.tail.since(0):
+            if count <= 0 and size <= 0:
+                break
+            count, end = count - 1, message.seq + 1
+            size -= stream.size(message.subject, message.headers, message.data)
+        return end
 
     def seq_at(self, ts: int) -> int:
         stream = self._stream

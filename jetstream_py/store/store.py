@@ -32,6 +32,7 @@ from .types import StoreError, StreamStore
 
 Wake = Callable[[Callable[[], None]], object]
 
+_COUNTED = 64  # groups without looking at the disk
 MEMORY_SIDS = 1 << 31  # ids of memory streams begin here: those on disk are never used again
 
 
@@ -71,6 +72,7 @@ class Store:
         self._staged: dict[bytes, bytes | None] = {}  # keys in `meta` and their new values
         self._doomed: list[int] = []
         self._used = 0
+        self._counted = 0  # groups since that was measured
         self._allowance = 0
         self._path = path
         self._file = ""
@@ -266,12 +268,23 @@ class Store:
         self._staged = {}
         self._due = False
         home.staged = 0
+        copied = 0
         for stream in touched:
             work = stream.take()
             group.works.append(work)
-            if work.jobs or work.runs or len(work.drops) > 16 or len(work.dead) > 4096:
+            copied += sum(block.live_bytes for job in work.jobs for block in job.sources)
+            if work.runs or len(work.drops) > 16 or len(work.dead) > 4096:
                 group.heavy = True
-        group.heavy = group.heavy or bool(group.doomed)
+        group.heavy = group.heavy or bool(group.doomed) or copied > limits.COPY_INLINE
+        # What is used and what is free costs as much to find out as a small commit without its sync.
+        # So while there is plenty a small group is only counted, up to 64 times.
+        self._counted += 1
+        group.measure = (
+            group.heavy
+            or group.size > limits.STORE_INLINE
+            or self._allowance < limits.STORE_RESERVE
+            or self._counted >= _COUNTED
+        )
         return group
 
     def _collect(self) -> None:
@@ -295,8 +308,15 @@ class Store:
             if stream is not None:
                 stream.install(outcome)
         self._doomed = [sid for sid in self._doomed if sid not in report.gone]
-        self._used = report.used
-        self._look_at_disk(self._committer.full)
+        if report.used >= 0:
+            self._used = report.used
+            self._counted = 0
+            self._look_at_disk(self._committer.full)
+        else:
+            # More than it can have used.
+            self._allowance -= limits.STORE_INLINE + limits.COPY_INLINE
+            if self._committer.full:
+                self._look_at_disk(full=True)
         if report.scrub and self._renew(home):
             self._committer.start(None, self._later(lambda result: self._scrubbed(result, done)))
             return
@@ -347,9 +367,9 @@ class Store:
             return 0
         return max(0, self._allowance - self._home.staged)
 
-    def room(self) -> bool:
-        """May messages be stored? Removals always may: the reserve is theirs."""
-        return self._home is None or self._home.staged < self._allowance
+    def room(self, coming: int = 0) -> bool:
+        """May messages (of so many bytes) be stored? Removals always may: the reserve is theirs."""
+        return self._home is None or self._home.staged + coming < self._allowance
 
     @property
     def bad_records(self) -> int:

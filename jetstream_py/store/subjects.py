@@ -7,12 +7,15 @@ that is more than 0, so a stream with one message per subject costs one dict.
 Filters are remembered with the set of names they match. New names go through `_fresh`, an append-only
 list, so that a remembered filter looks at each new name once. A set may hold names whose messages are all
 gone; `last` is what says that a name lives.
+
+A pattern may be several, separated by blanks: a subject matches if it matches any of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from jetstream_py import limits
 from jetstream_py.subject import is_literal
@@ -20,8 +23,17 @@ from jetstream_py.subject import is_literal
 from .summary import name_hash
 
 
+def is_name(pattern: bytes) -> bool:
+    """Does the pattern match one subject only?"""
+    return b" " not in pattern and is_literal(pattern)
+
+
 def compile_filter(pattern: bytes) -> Callable[[bytes], object]:
     """A function that is true for subjects under the pattern."""
+    return re.compile(b"|".join(map(_regex, pattern.split(b" "))), re.DOTALL).fullmatch
+
+
+def _regex(pattern: bytes) -> bytes:
     tokens = pattern.split(b".")
     tail = tokens[-1] == b">"
     if tail:
@@ -29,7 +41,7 @@ def compile_filter(pattern: bytes) -> Callable[[bytes], object]:
     regex = rb"\.".join(rb"[^.]+" if token == b"*" else re.escape(token) for token in tokens)
     if tail:
         regex += rb"\..+" if tokens else rb".+"
-    return re.compile(regex, re.DOTALL).fullmatch
+    return regex
 
 
 class Filter:
@@ -82,6 +94,24 @@ class SubjectTable:
             self.note(subject)
         last[subject] = seq
 
+    def add_run(self, subjects: Sequence[bytes], first: int) -> Collection[bytes]:
+        """`add` for messages numbered from `first` on; returns the distinct subjects."""
+        last, extra = self.last, self.extra
+        n, name = len(subjects), subjects[0]
+        counts = {name: n} if subjects.count(name) == n else Counter(subjects)
+        for name, count in counts.items():
+            if name in last:
+                extra[name] = extra.get(name, 0) + count
+            else:
+                self.note(name)
+                if count > 1:
+                    extra[name] = count - 1
+        if len(counts) == 1:
+            last[name] = first + n - 1
+        else:
+            last.update(zip(subjects, range(first, first + n), strict=True))
+        return counts
+
     def note(self, subject: bytes) -> None:
         """A name that was not there a moment ago."""
         if self._filters:
@@ -132,7 +162,7 @@ class SubjectTable:
 
     def _make(self, pattern: bytes) -> Filter:
         made = Filter(pattern)
-        if is_literal(pattern):
+        if is_name(pattern):
             # One name that is known beforehand: nothing to learn, and not worth remembering.
             made.names.add(pattern)
             made.hashes = [name_hash(pattern)]
@@ -151,13 +181,13 @@ class SubjectTable:
         """Names under the pattern that have messages."""
         if pattern in (b"", b">"):
             return iter(list(self.last))
-        if is_literal(pattern):
+        if is_name(pattern):
             return iter((pattern,) if pattern in self.last else ())
         return iter([name for name in self.filter(pattern).names if name in self.last])
 
     def count_of(self, pattern: bytes, messages: int) -> int:
         """Messages under the pattern, of so many in all."""
-        if is_literal(pattern):
+        if is_name(pattern):
             return self.count(pattern)
         if self.filter(pattern).everything:
             return messages

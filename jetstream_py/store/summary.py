@@ -20,7 +20,7 @@ from jetstream_py import limits
 from . import block
 from .block import View
 from .checksum import Extend
-from .types import Message
+from .columns import Columns
 
 VERSION = 1
 _HEAD = struct.Struct("<BBHIQqqIIIH")
@@ -71,7 +71,7 @@ class Block:
         self.dirty = False  # the bitmap on disk is older than `dead`
         self.bad = False  # damaged: kept for a doctor, never rewritten
         self.view: View | None = None
-        self.page: list[Message] | None = None
+        self.page: Columns | None = None
 
     @property
     def key(self) -> int:

@@ -6,89 +6,102 @@ commit runs gets a tombstone in the next group (`late`).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
-from operator import itemgetter
 
+from .columns import Columns
 from .subjects import Filter
 from .types import Message
 
-_seq = itemgetter(0)
-
 
 class Tail:
-    """Live messages behind the directory, by sequence."""
+    """Messages behind the directory. Live are those in the columns that are not in `_gone`."""
 
-    __slots__ = ("_flight", "_flight_end", "_holes", "live", "staged")
+    __slots__ = ("_flight", "_flight_end", "_gone", "staged")
 
     def __init__(self) -> None:
-        self.live: dict[int, Message] = {}
-        self.staged: list[Message] = []
-        self._flight: list[Message] = []
+        self.staged = Columns()
+        self._flight = Columns()
         self._flight_end = 0  # the highest sequence in the running commit
-        self._holes = False
+        self._gone: set[int] = set()
+
+    def _find(self, seq: int) -> tuple[Columns, int] | None:
+        """Where a live message is."""
+        part = self._flight if seq <= self._flight_end else self.staged
+        seqs = part.seqs
+        if not seqs or not seqs[0] <= seq <= seqs[-1] or seq in self._gone:
+            return None
+        i = part.position(seq)
+        return (part, i) if seqs[i] == seq else None
+
+    def __contains__(self, seq: int) -> bool:
+        return self._find(seq) is not None
+
+    def get(self, seq: int) -> Message | None:
+        found = self._find(seq)
+        return None if found is None else found[0].message(found[1])
 
     def remove(self, seq: int) -> bool:
         """True when the message was on its way to the disk already."""
-        del self.live[seq]
-        if seq <= self._flight_end:
-            return True
-        self._holes = True
-        return False
+        self._gone.add(seq)
+        return seq <= self._flight_end
 
-    def take(self) -> list[Message]:
+    def take(self) -> Columns:
         """What is to be written now."""
         taken = self.staged
-        if self._holes:
-            taken = [message for message in taken if message[0] in self.live]
-            self._holes = False
-        self.staged = []
+        gone = self._gone
+        if gone:
+            taken = taken.chosen([seq not in gone for seq in taken.seqs])
+            gone.clear()
+        self.staged = Columns()
         self._flight = taken
-        self._flight_end = taken[-1][0] if taken else 0
+        self._flight_end = taken.seqs[-1] if taken.seqs else 0
         return taken
 
     def settle(self) -> None:
         """The running commit's messages are in the directory."""
-        self._flight, self._flight_end = [], 0
-        live = self.live
-        self.live = {m[0]: m for m in self.staged if m[0] in live} if self.staged else {}
+        if self._gone:
+            self._gone = {seq for seq in self._gone if seq > self._flight_end}
+        self._flight, self._flight_end = Columns(), 0
+
+    def _since(self, seq: int) -> Iterator[tuple[Columns, int]]:
+        gone = self._gone
+        for part in (self._flight, self.staged):
+            seqs = part.seqs
+            for i in range(part.position(seq), len(seqs)):
+                if seqs[i] not in gone:
+                    yield part, i
 
     def since(self, seq: int) -> Iterator[Message]:
-        live = self.live
-        if not live:
-            return
-        for part in (self._flight, self.staged):
-            for at in range(bisect_left(part, seq, key=_seq), len(part)):
-                message = part[at]
-                if message[0] in live:
-                    yield message
+        for part, i in self._since(seq):
+            yield part.message(i)
 
     def first(self, seq: int, wanted: Filter | None) -> Message | None:
-        if seq in self.live:
-            message = self.live[seq]
-            if wanted is None or message.subject in wanted.names:
-                return message
-        for message in self.since(seq):
-            if wanted is None or message.subject in wanted.names:
-                return message
+        for part, i in self._since(seq):
+            if wanted is None or part.subjects[i] in wanted.names:
+                return part.message(i)
         return None
 
     def last(self, up_to: int, wanted: Filter | None) -> int:
-        live = self.live
-        if not live:
-            return 0
+        gone = self._gone
         for part in (self.staged, self._flight):
-            for at in range(bisect_left(part, up_to + 1, key=_seq) - 1, -1, -1):
-                message = part[at]
-                if message[0] in live and (wanted is None or message.subject in wanted.names):
-                    return message[0]
+            seqs, subjects = part.seqs, part.subjects
+            for i in range(part.position(up_to + 1) - 1, -1, -1):
+                if seqs[i] not in gone and (wanted is None or subjects[i] in wanted.names):
+                    return seqs[i]
         return 0
+
+    def count(self, seq: int, wanted: Filter | None) -> int:
+        """Live matches from `seq` on."""
+        if wanted is None:
+            return sum(1 for _ in self._since(seq))
+        names = wanted.names
+        return sum(part.subjects[i] in names for part, i in self._since(seq))
 
     def upto(self, before: int) -> list[Message]:
         """Live messages with a smaller sequence."""
         found = []
-        for message in self.since(0):
-            if message[0] >= before:
+        for part, i in self._since(0):
+            if part.seqs[i] >= before:
                 break
-            found.append(message)
+            found.append(part.message(i))
         return found

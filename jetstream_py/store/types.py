@@ -6,7 +6,7 @@ on both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 Octets = bytes  # the type, where `bytes` is a stream's counter
@@ -64,6 +64,21 @@ class StreamStore(Protocol):
         """Store a message, return its sequence; a given `seq` beyond the next one makes a gap."""
         ...
 
+    def append_run(
+        self, subjects: Sequence[Octets], datas: Sequence[Octets], ts: int
+    ) -> tuple[int, Collection[Octets]]:
+        """`append` for many messages without headers; returns the first one's sequence (the others
+        follow without a gap) and the distinct subjects."""
+        ...
+
+    def run_size(self, subjects: Sequence[Octets], datas: Sequence[Octets]) -> int:
+        """What such messages add to `bytes`."""
+        ...
+
+    def shrink(self, messages: int, bytes_: int) -> None:
+        """Drop the oldest until no more than so many messages and bytes are left."""
+        ...
+
     def skip(self, count: int = 1) -> int:
         """Use up sequences without a message, return the new last one."""
         ...
@@ -72,7 +87,22 @@ class StreamStore(Protocol):
         """Let an empty stream begin with this sequence."""
         ...
 
+    removed: list[int] | None  # sequences removed one by one, while somebody wants to know
+
+    @property
+    def durable_seq(self) -> int:
+        """What a power cut cannot take back ends here."""
+        ...
+
     def get(self, seq: int) -> Message | None: ...
+
+    def newest(self, subject: Octets) -> Message | None:
+        """The newest message of a literal subject."""
+        ...
+
+    def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> list[Message]:
+        """The first matches from `seq` to `up_to`, at most so many."""
+        ...
 
     def remove(self, seq: int, erase: bool = False) -> Message | None:
         """Delete a message and return it; None when there is none."""
@@ -127,3 +157,15 @@ class StreamStore(Protocol):
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
         """Messages with headers stored at or after `since_ts`, oldest first; `data` may be empty."""
         ...
+
+
+def read_some(store: StreamStore, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+    """`run` by asking for one after the other."""
+    found: list[Message] = []
+    while len(found) < most and seq <= up_to:
+        message = store.next(seq, pattern)
+        if message is None or message.seq > up_to:
+            break
+        found.append(message)
+        seq = message.seq + 1
+    return found

@@ -10,10 +10,9 @@ that was appended, removed and compacted away since the checkpoint would be subt
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from operator import itemgetter
+from operator import add
 
 import lmdb
 
@@ -23,26 +22,29 @@ from . import block as codec
 from . import failpoints, keys, oplog, summary
 from .block import Damaged, View
 from .checksum import Extend, seal
+from .columns import Columns
 from .group import Group, Job, Outcome, Report, Work
 from .home import Databases
 from .reader import open_view
 from .summary import Block
 from .types import Message
 
-_seq = itemgetter(0)
 
-
-def cut(messages: Sequence[Message]) -> Iterator[tuple[Sequence[Message], bool]]:
+def cut(messages: Columns) -> Iterator[tuple[Columns, bool]]:
     """Messages in block-sized pieces; true: a single fat one (which is larger than a block)."""
-    ends = list(accumulate([len(m[3]) + len(m[4]) + 16 for m in messages]))
-    n, start, done = len(messages), 0, 0
+    seqs = messages.seqs
+    sizes = map(len, messages.datas)
+    if any(messages.headers):
+        sizes = map(add, sizes, map(len, messages.headers))
+    ends = list(accumulate([size + 16 for size in sizes]))
+    n, start, done = len(seqs), 0, 0
     while start < n:
         most = min(start + limits.BLOCK_RECORDS, n)
         end = max(bisect_right(ends, done + limits.BLOCK_BYTES, start, most), start + 1)
-        if messages[end - 1][0] - messages[start][0] >= 1 << 32:
-            end = bisect_left(messages, messages[start][0] + (1 << 32), start, end, key=_seq)
+        if seqs[end - 1] - seqs[start] >= 1 << 32:
+            end = bisect_left(seqs, seqs[start] + (1 << 32), start, end)
         fat = end == start + 1 and ends[start] - done - 16 > limits.FAT_PAYLOAD
-        yield messages[start:end], fat
+        yield messages.part(start, end), fat
         start, done = end, ends[end - 1]
 
 
@@ -70,20 +72,24 @@ class Writer:
             if self._doom(sid):
                 report.gone.append(sid)
         failpoints.hit("commit.checkpoint")
+        if group.measure:
+            report.used = self._used()
+        return report
+
+    def _used(self) -> int:
         page = 0
         for database in self._dbs:
             stat = self._txn.stat(database)
             page += stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]
             size = stat["psize"]
-        report.used = page * size
-        return report
+        return page * size
 
     def _stream(self, work: Work, outcome: Outcome) -> None:
         txn, sid = self._txn, work.sid
         for first, entry in work.dirs:
             txn.put(keys.seq_key(sid, first), entry, db=self._dbs.dir)
-        deltas = Counter(work.deltas)
-        vanished: Counter[bytes] = Counter()
+        deltas: Mapping[bytes, int] = work.deltas
+        vanished: dict[bytes, int] = {}
         for entry_ in work.drops:
             self._drop(sid, entry_, work.ck_seq, vanished)
         for job in work.jobs:
@@ -94,7 +100,9 @@ class Writer:
             outcome.fresh.append(self._put(sid, piece, fat))
         failpoints.hit("commit.blocks")
         if vanished:
-            deltas.update(vanished)
+            deltas = {
+                name: deltas.get(name, 0) + vanished.get(name, 0) for name in {*deltas, *vanished}
+            }
         if (work.log or work.dead or deltas) and not work.checkpoint:
             entry = oplog.pack(
                 oplog.Entry(work.floor, work.last_seq, work.last_ts, work.dead, deltas),
@@ -113,17 +121,19 @@ class Writer:
                 )
 
     # -- blocks ------------------------------------------------------------------------------------
-    def _put(self, sid: int, piece: Sequence[Message], fat: bool) -> Block:
+    def _put(self, sid: int, piece: Columns, fat: bool) -> Block:
         value, start = codec.encode(piece, self._extend, fat)
         view = View(value[:start], self._extend, checked=True)
-        made = summary.summarize(len(value), view, codec.message_size(*piece[0][2:]) if fat else 0)
+        made = summary.summarize(
+            len(value), view, codec.message_size(*piece.message(0)[2:]) if fat else 0
+        )
         key = keys.seq_key(sid, made.first)
         self._txn.put(key, value, db=self._dbs.blk)
         self._txn.put(key, summary.pack(made, self._extend), db=self._dbs.dir)
         if fat:
-            self._put_fat(sid, piece[0])
+            self._put_fat(sid, piece.message(0))
         else:
-            made.page = list(piece)
+            made.page = piece
         return made
 
     def _put_fat(self, sid: int, message: Message) -> None:
@@ -148,14 +158,17 @@ class Writer:
         self._txn.delete(key, db=self._dbs.blk)
         self._txn.delete(key, db=self._dbs.dir)
 
-    def _drop(self, sid: int, entry: Block, ck_seq: int, vanished: Counter[bytes]) -> None:
+    def _drop(self, sid: int, entry: Block, ck_seq: int, vanished: dict[bytes, int]) -> None:
         if entry.last > ck_seq:
             try:
                 view = entry.view or self._view(sid, entry)[0]
-                vanished.update(
-                    name
-                    for seq, name in zip(view.seqs(), view.subjects(), strict=True)
-                    if seq > ck_seq
+                _add(
+                    vanished,
+                    [
+                        name
+                        for seq, name in zip(view.seqs(), view.subjects(), strict=True)
+                        if seq > ck_seq
+                    ],
                 )
             except Damaged:
                 pass  # the loop wrote a checkpoint when it found out, so no count depends on it
@@ -164,8 +177,8 @@ class Writer:
             start, end = keys.part_key(sid, entry.first, 0), keys.part_key(sid, entry.first + 1, 0)
             self._delete_range(self._dbs.fat, start, end)
 
-    def _rewrite(self, job: Job, work: Work, vanished: Counter[bytes], outcome: Outcome) -> None:
-        kept: list[Message] = []
+    def _rewrite(self, job: Job, work: Work, vanished: dict[bytes, int], outcome: Outcome) -> None:
+        kept = Columns()
         gone: list[bytes] = []
         for source, dead in zip(job.sources, job.dead, strict=True):
             try:
@@ -174,7 +187,7 @@ class Writer:
                 outcome.bad.append((source, None))
                 return
             try:
-                messages = view.messages(value)
+                messages = view.columns(value)
             except Damaged:
                 lost = [
                     i for i in range(view.n) if not (dead and dead[i]) and _is_bad(view, value, i)
@@ -182,19 +195,22 @@ class Writer:
                 if lost:
                     outcome.bad.append((source, lost))
                     return
-                messages = [
-                    view.message(i, b"" if dead and dead[i] else view.record(value, i))
-                    for i in range(view.n)
-                ]
+                messages = Columns()
+                for i in range(view.n):
+                    record = b"" if dead and dead[i] else view.record(value, i)
+                    messages.append(*view.message(i, record))
             if dead is None:
-                kept += messages
+                kept.join(messages)
                 continue
-            for message, is_gone in zip(messages, dead, strict=True):
-                if not is_gone:
-                    kept.append(message)
-                elif message.seq > work.ck_seq:
-                    gone.append(message.subject)
-        vanished.update(gone)
+            kept.join(messages.chosen([not is_gone for is_gone in dead]))
+            gone += [
+                subject
+                for seq, subject, is_gone in zip(
+                    messages.seqs, messages.subjects, dead, strict=True
+                )
+                if is_gone and seq > work.ck_seq
+            ]
+        _add(vanished, gone)
         for source in job.sources:
             self._delete(work.sid, source)
         outcome.swaps.append((job, [self._put(work.sid, piece, fat) for piece, fat in cut(kept)]))
@@ -222,6 +238,11 @@ class Writer:
                 return False
         self._txn.delete(keys.doomed_key(sid), db=self._dbs.meta)
         return True
+
+
+def _add(counts: dict[bytes, int], names: list[bytes]) -> None:
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
 
 
 def _is_bad(view: View, value: memoryview, i: int) -> bool:

@@ -51,8 +51,10 @@ class Oracle:
             frame = self.client.read_frame()
             if frame.startswith(b"PING"):
                 self.client.send(b"PONG\r\n")
-            elif frame.startswith(b"MSG " + inbox + b" "):
-                return frame.split(b"\r\n", 1)[1][:-2]
+            elif frame.startswith((b"MSG " + inbox + b" ", b"HMSG " + inbox + b" ")):
+                line, rest = frame.split(b"\r\n", 1)
+                head = int(line.split(b" ")[-2]) if line.startswith(b"H") else 0
+                return rest[head:-2]
 
     def config(self, verb: str, name: str, body: Body) -> str:
         """The config, or the error, of an answer to STREAM.CREATE or STREAM.UPDATE, as JSON text."""

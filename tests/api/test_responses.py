@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from jetstream_py.api import consumer_responses as cr
 from jetstream_py.api import responses as r
 from jetstream_py.api.errors import error
 from jetstream_py.api.times import ZERO_TIME, parse_time, time_text
@@ -112,6 +113,7 @@ def test_account_info(jetstream: Oracle) -> None:
     ours = AccountInfo(
         storage=numbers["storage"],
         streams=numbers["streams"],
+        consumers=numbers["consumers"],
         api=ApiStats(level=5, total=numbers["api"]["total"], errors=numbers["api"]["errors"]),
     )
     assert r.account_info(ours) == answer
@@ -127,7 +129,14 @@ FAILURES: Final[tuple[tuple[str, str, type[r.Response], int], ...]] = (
     ("STREAM.MSG.DELETE.X", '{"seq":1}', r.MsgDeleteResponse, 10059),
     ("STREAM.PEER.REMOVE.X", "", r.StreamRemovePeerResponse, 10010),
     ("STREAM.LEADER.STEPDOWN.X", "", r.StreamLeaderStepdownResponse, 10010),
-    ("CONSUMER.LEADER.STEPDOWN.X.C", "", r.ConsumerLeaderStepdownResponse, 10010),
+    ("CONSUMER.CREATE.X.C", '{"stream_name":"X"}', cr.ConsumerCreateResponse, 10059),
+    ("CONSUMER.INFO.X.C", "", cr.ConsumerInfoResponse, 10059),
+    ("CONSUMER.NAMES.X", "", cr.ConsumerNamesResponse, 10059),
+    ("CONSUMER.LIST.X", "", cr.ConsumerListResponse, 10059),
+    ("CONSUMER.DELETE.X.C", "", cr.ConsumerDeleteResponse, 10059),
+    ("CONSUMER.PAUSE.X.C", "", cr.ConsumerPauseResponse, 10059),
+    ("CONSUMER.UNPIN.X.C", '{"group":"g"}', cr.ConsumerUnpinResponse, 10059),
+    ("CONSUMER.LEADER.STEPDOWN.X.C", "", cr.ConsumerLeaderStepdownResponse, 10010),
 )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main as command
+from benchmarks.cases import Case, Run
 from benchmarks.crew import WorkerFailed
-from benchmarks.loadgen import CORE_MODES, Case, Run, run_case
+from benchmarks.loadgen import CORE_MODES, run_case
 from benchmarks.servers import NATS, Server, ServerFailed, null_server, running
 
 MESSAGES = {"reqrep-1": 50, "reqrep-1-core": 50, "reqrep-1000": 3000}

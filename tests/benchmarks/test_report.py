@@ -8,9 +8,9 @@ import re
 import pytest
 
 from benchmarks import report
+from benchmarks.cases import Case, Run
 from benchmarks.compare import Outcome, contenders
 from benchmarks.crew import Report
-from benchmarks.loadgen import Case, Run
 from benchmarks.restart import Restart
 from benchmarks.servers import NATS, NATS_ALWAYS, OURS
 from benchmarks.startup import Startup

@@ -14,11 +14,12 @@ import pytest
 from benchmarks import disk, wire
 from benchmarks.__main__ import _options, _plans
 from benchmarks.__main__ import main as command
+from benchmarks.cases import Case, Run
 from benchmarks.compare import contenders
 from benchmarks.crew import WorkerFailed
-from benchmarks.loadgen import JS_MODES, Case, Run, run_case
+from benchmarks.loadgen import JS_MODES, run_case
 from benchmarks.restart import measure_restarts
-from benchmarks.roles.streams import FILL, Publishes, mixed
+from benchmarks.roles.streams import FILL, Publishes
 from benchmarks.servers import (
     NATS,
     NATS_ALWAYS,
@@ -188,7 +189,7 @@ def test_publishes_have_distinct_replies_and_varied_payloads() -> None:
 
 def test_subjects_come_equally_often_in_mixed_order() -> None:
     names = wire.subjects(200)
-    order = mixed(names, 4200)
+    order = wire.published_names(wire.Load(128, 200), 0, 4200)
     assert {order.count(name) for name in names} == {21}
     assert order[:200] != names
 

@@ -6,21 +6,15 @@ costs more than the scenarios do.
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
 from tests.clients.expected_js import GENERATIONS, SCENARIOS, Generation, expected
-from tests.support.server import KINDS, ORACLE, OURS, Kind, Servers
+from tests.clients.node import Transcript, play, require_node
+from tests.support.server import KINDS, ORACLE, OURS, Kind, Server, Servers
 
-JS = Path(__file__).with_name("js")
-TIMEOUT = 120.0
 USERS = """
 authorization {
   users: [{user: alice, password: a-secret}, {user: bob, password: b-secret}]
@@ -30,17 +24,10 @@ authorization {
 # One worker, so that each process is started once.
 pytestmark = pytest.mark.xdist_group("js")
 
-Transcript = dict[str, Any]
-
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None:
-        pytest.skip("node is not installed: the JavaScript clients were NOT tested")
-    if not (JS / "node_modules").is_dir():
-        pytest.skip("npm install was not run: the JavaScript clients were NOT tested")
-    return found
+    return require_node()
 
 
 class Runs:
@@ -50,21 +37,17 @@ class Runs:
         self._node = node
         self._servers = servers
         self.transcript = cache(self._transcript)
-        self._addresses = cache(self._start)
+        self._started = cache(self._start)
 
-    def _start(self, kind: Kind) -> str:
-        started = {
+    def _start(self, kind: Kind) -> dict[str, Server]:
+        return {
             "plain": self._servers.start(kind),
             "users": self._servers.start(kind, USERS),
             "token": self._servers.start(kind, flags=["--auth", "t-secret"]),
         }
-        return json.dumps({name: f"127.0.0.1:{each.port}" for name, each in started.items()})
 
     def _transcript(self, generation: Generation, kind: Kind) -> Transcript:
-        command = [self._node, str(JS / "run.mjs"), generation, self._addresses(kind)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
-        assert done.returncode == 0, done.stderr
-        return cast(Transcript, json.loads(done.stdout))
+        return play(self._node, generation, "scenarios", self._started(kind))
 
 
 @pytest.fixture(scope="module")

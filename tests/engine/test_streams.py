@@ -1,4 +1,4 @@
-"""Streams in the test's own process: real LMDB, a clock moved by hand, a disk that fails on demand."""
+"""Streams in the test's own process: see `world`."""
 
 from __future__ import annotations
 

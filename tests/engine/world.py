@@ -53,6 +53,7 @@ class World:
         while not self.store.failed and (self.store.busy or self.store.dirty):
             assert time.monotonic() < deadline, "a commit never ends"
             self.turn(0.0005 if self.store.busy else 0.0)  # a thread works: let it
+        self.turn()  # answers that came while the last commit ran
 
     def turn(self, seconds: float = 0.0) -> None:
         """One tick of the loop, or a few."""

@@ -10,6 +10,9 @@ import random
 from collections.abc import Callable
 
 from jetstream_py.config.options import Options
+from jetstream_py.server.collect import Item
+from jetstream_py.server.internal import Internal
+from jetstream_py.server.sublist import Sub
 from tests.server.harness import Bench
 from tests.server.model import Model
 
@@ -142,18 +145,103 @@ def start(seed: int) -> tuple[random.Random, bool, bytes]:
     return rng, watched, conversation(rng)
 
 
+COLLECTED = (b"s.>", b"t", b"u.*", b"$JS.ACK.S.C.>")
+TARGETS = [b"s.a", b"s.b", b"s.c.d", b"t", b"u.x", b"u.y", b"$JS.ACK.S.C.1.2.3.4.5"]
+STRAYS = [
+    b"s",
+    b"s..a",
+    b"s.a.",
+    b"u.x.y",
+    b"u.",
+    b"v",
+    b"$JS.ACK.S.D.1.2.3.4.5",
+    b"$GR.x",
+    b"s.\r",
+]
+REPLIES = [b"_INBOX.r.1", b"_INBOX.r.22", b"r", b"_R_.x", b"$JS.ACK.x", b"_GR_.y", b"s.a", b""]
+
+
+class Collected:
+    """Runs cases on a broker whose collectors are the only receivers: the gear for runs, mostly."""
+
+    def __init__(self) -> None:
+        self.bench = Bench(Options())
+        self.items: list[Item] = []
+        self.part = Internal(self.bench.broker, self.bench.broker.default_account)
+        for pattern in COLLECTED:
+            self.part.collect(pattern, self.items.extend)
+
+    def case(self, seed: int) -> None:
+        rng = random.Random(seed)
+        watched = rng.random() < 0.05
+        data = publishes(rng)
+        model = Model(pedantic=watched, verbose=watched, collected=COLLECTED)
+        model.run(data)
+        for cuts in ([], cuts_of(rng, data)):
+            self.compare(model, data, cuts, watched)
+
+    def compare(self, model: Model, data: bytes, cuts: list[int], watched: bool) -> None:
+        switch = b"true" if watched else b"false"
+        flags = b'{"verbose":%b,"pedantic":%b,"headers":true}' % (switch, switch)
+        client = self.bench.client(b"CONNECT " + flags + b"\r\n")
+        before = sum(sub.msgs for sub in self.subs())
+        client.send(data, cuts)
+        own, closed, msgs = client.read(), client.session.closed, client.session.in_msgs
+        client.drop()
+        assert sorted_messages(own) == sorted_messages(model.own), (own, model.own, cuts)
+        assert (closed, msgs) == (model.closed, model.msgs)
+        assert self.items == model.items, (self.items, model.items, cuts)
+        assert sum(sub.msgs for sub in self.subs()) - before == len(model.items)
+        self.items.clear()
+
+    def subs(self) -> list[Sub]:
+        router = self.bench.broker.default_account.router
+        return [sub for sub in router.sublist.subscriptions() if sub.collector is not None]
+
+
+def publishes(rng: random.Random) -> bytes:
+    """Runs of publishes to collectors; a stray one or a damage now and then."""
+    frames: list[bytes] = []
+    for _ in range(rng.randrange(1, 4)):
+        subjects = rng.sample(TARGETS, rng.choice([1, 1, 1, 2, 5]))
+        replies = rng.choice([[b""], REPLIES[:1], REPLIES[:2], REPLIES[:3]])
+        payloads = rng.choice([[b"x" * 20], [b"a\nb"], [b"", b"y"], [b"x", b"\r\n", b"\tz "]])
+        for _ in range(rng.randrange(1, 40) * (20 if rng.random() < 0.1 else 1)):
+            subject, reply = rng.choice(subjects), rng.choice(replies)
+            frames.append(frame(rng, subject, reply, rng.choice(payloads)))
+    for _ in range(rng.choice([0, 0, 0, 1, 3])):
+        subject = rng.choice(TARGETS + STRAYS)
+        made = frame(rng, subject, rng.choice(REPLIES), rng.choice(PAYLOADS), odd=0.3)
+        frames.insert(
+            rng.randrange(len(frames) + 1), rng.choice([made, other(rng), subscribe(rng)])
+        )
+    data = b"".join(frames)
+    return damage(rng, data) if rng.random() < 0.15 else data
+
+
+def frame(
+    rng: random.Random, subject: bytes, reply: bytes, payload: bytes, odd: float = 0.0
+) -> bytes:
+    gap = b" " if rng.random() >= odd else rng.choice([b"\t", b"  ", b" \n ", b" \r"])
+    size = b"%d" % len(payload) if rng.random() >= odd else b"%04d" % (len(payload) + 1)
+    end = b"\r\n" if rng.random() >= odd else rng.choice([b"\n", b"\r\r\n", b" \r\n"])
+    middle = gap + reply if reply or rng.random() < odd else b""
+    return b"PUB " + subject + middle + b" " + size + end + payload + b"\r\n"
+
+
 def sorted_messages(data: bytes) -> list[bytes]:
     """The order among several subscriptions of one client is free, everything else is not; comparing
     sorted lines after the exact length keeps both simple and strict enough."""
     return [b"%d" % len(data), *sorted(data.split(b"\r\n"))]
 
 
-def run(first: int, count: int) -> None:
+def run(first: int, count: int, kind: type[Fuzz | Collected] = Fuzz) -> None:
     """Cases `first` to `first + count - 1`; the seed of a failure is in the message."""
-    fuzz = Fuzz()
+    fuzz = kind()
     for seed in range(first, first + count):
         try:
             fuzz.case(seed)
         except BaseException as error:
-            error.add_note(f"replay: python -m tests.fuzz --case {seed}")
+            option = " --collected" if kind is Collected else ""
+            error.add_note(f"replay: python -m tests.fuzz --case {seed}{option}")
             raise

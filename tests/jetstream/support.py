@@ -43,7 +43,12 @@ TIME = re.compile(r"(?!0001)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 VOLATILE = [
     (TIME, "<time>"),
     (re.compile(r'("(?:id|server)":)"[^"]+"'), r'\1"<name>"'),
-    (re.compile(r'("(?:id|rtt)":)\d+'), r"\1<number>"),
+    (re.compile(r'("(?:id|rtt|ack_time|pause_remaining)":)\d+'), r"\1<number>"),
+    (re.compile(r"(\$JS\.ACK(?:\.[^. ]+){5,7}\.)\d{19}(\.\d+)"), r"\1<ts>\2"),
+    (
+        re.compile(r'(Nats-Pin-Id: |"(?:id|pinned_id|pinned_client_id)": ?")[0-9A-Za-z]{22}'),
+        r"\1<pin>",
+    ),
 ]
 
 
@@ -55,6 +60,7 @@ class Message:
     data: bytes
     headers: bytes = b""
     reply: str = ""
+    sid: int = 0
 
     @property
     def json(self) -> Json:
@@ -77,12 +83,12 @@ class Message:
 
 def parse_message(frame: bytes) -> Message:
     line, _, rest = frame.partition(b"\r\n")
-    verb, subject, _sid, *middle = line.decode().split(" ")
+    verb, subject, sid, *middle = line.decode().split(" ")
     assert verb in ("MSG", "HMSG"), frame
     sizes = 2 if verb == "HMSG" else 1
     head = int(middle[-2]) if verb == "HMSG" else 0
     reply = middle[0] if len(middle) > sizes else ""
-    return Message(subject, rest[head:-2], rest[:head], reply)
+    return Message(subject, rest[head:-2], rest[:head], reply, int(sid))
 
 
 def header_block(headers: Headers) -> bytes:
@@ -111,6 +117,9 @@ def as_text(data: bytes) -> str:
 
 class JetStream:
     """One connection that speaks to JetStream, and what was said on it."""
+
+    inboxes = "_INBOX.test"
+    speaker = ""
 
     def __init__(self, server: Server, store: Path) -> None:
         self.server = server
@@ -305,13 +314,13 @@ class JetStream:
         self.client.close()
 
     def _connect(self) -> RawClient:
-        client = self.server.client(REQUESTER + b"SUB _INBOX.test.* 1\r\n")
+        client = self.server.client(REQUESTER + f"SUB {self.inboxes}.* 1\r\n".encode())
         client.exchange()
         return client
 
     def _send(self, subject: str, data: bytes = b"", headers: Headers = None) -> str:
         self.requests += 1
-        inbox = f"_INBOX.test.{self.requests}"
+        inbox = f"{self.inboxes}.{self.requests}"
         self.client.send(frame_of(subject, data, headers, inbox.encode()))
         return inbox
 

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
-import enum
-from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime
-from typing import Any
-
-import nats
 import pytest
 from nats.js import JetStreamContext
 from nats.js.api import (
@@ -28,45 +20,8 @@ from nats.js.errors import (
     ServerError,
 )
 
+from tests.jetstream.nats_py import plain, refused, run
 from tests.jetstream.support import JetStream, scenario
-
-LIMIT = 20.0
-Story = Callable[[JetStreamContext], Awaitable[None]]
-
-
-def plain(value: Any) -> Any:
-    """A client's objects as something to compare: without times."""
-    if isinstance(value, datetime):
-        return "<time>"
-    if isinstance(value, enum.Enum):
-        return value.value
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return {"": type(value).__name__, **plain(fields)}
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list) else value
-
-
-def run(js: JetStream, story: Story) -> None:
-    async def connected() -> None:
-        client = await nats.connect(js.server.url)
-        try:
-            await story(client.jetstream())
-        finally:
-            await client.close()
-
-    asyncio.run(asyncio.wait_for(connected(), LIMIT))
-
-
-async def refused(js: JetStream, call: Coroutine[Any, Any, Any], kind: type[Exception]) -> None:
-    """The call fails; what its error says goes into the transcript."""
-    with pytest.raises(kind) as caught:
-        await call
-    error = caught.value
-    facts = (error.code, error.err_code, error.description) if isinstance(error, APIError) else ()
-    js.note((type(error).__name__, facts))
-
 
 FULL = StreamConfig(
     name="FULL",

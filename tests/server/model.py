@@ -2,7 +2,8 @@
 
 It sees the whole input at once, walks it byte by byte where the rules are about bytes, keeps the
 subscriptions in a list and matches them one by one. It knows one publisher (with or without header
-support) that receives its own messages, and observers that receive everything.
+support) that receives its own messages, observers that receive everything, and collectors of parts of
+the server that take messages under some patterns (`collected`).
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ class Stop(Exception):
 class Model:
     """What the publisher gets back (`own`) and what an observer of `>` sees (`seen`)."""
 
-    def __init__(self, pedantic: bool = False, verbose: bool = False) -> None:
+    def __init__(
+        self, pedantic: bool = False, verbose: bool = False, collected: tuple[bytes, ...] = ()
+    ) -> None:
         self.pedantic = pedantic
         self.verbose = verbose
+        self.collected = collected
+        self.items: list[tuple[bytes, bytes, bytes, bytes]] = []
         self.subs: dict[bytes, list[bytes]] = {}  # sid -> [subject]
         self.counts: dict[bytes, int] = {}
         self.limits: dict[bytes, int] = {}
@@ -161,6 +166,14 @@ class Model:
     def route(self, subject: bytes, reply: bytes, hdr: int, sizes: bytes, payload: bytes) -> None:
         if self.pedantic and (b"" in subject.split(b".") or not is_literal(subject)):
             self.own += b"-ERR 'Invalid Publish Subject'\r\n"
+        refused = b""
+        if subject.startswith((b"$GR.", b"_GR_.")):
+            refused = b'to "%b"' % subject
+        elif reply.startswith((b"_R_.", b"_GR_.", b"$GR.", b"$JS.ACK.")):
+            refused = b'with Reply of "%b"' % reply
+        if refused:
+            self.own += b"-ERR 'Permissions Violation for Publish %b'\r\n" % refused
+            return
         self.ok()
         if b"" in subject.split(b"."):
             return
@@ -183,6 +196,8 @@ class Model:
                 self.counts[sid] += 1
                 if self.limits.get(sid) == self.counts[sid]:
                     del self.subs[sid]
+        if any(matches(subject, pattern) for pattern in self.collected):
+            self.items.append((subject, reply, payload[:hdr], payload[hdr:]))
         plain = payload[hdr:]
         size = b"%d" % len(plain) if hdr else sizes  # the observer has no header support
         self.seen += b"MSG " + subject + b" 1" + middle + b" " + size + b"\r\n" + plain + b"\r\n"

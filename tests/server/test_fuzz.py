@@ -11,12 +11,19 @@ from tests.server.harness import Bench
 
 CASES = 200_000
 SHARDS = 8
+RUNS = 4_000
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_conversations_do_what_the_model_does_in_any_cut(shard: int) -> None:
     size = CASES // SHARDS
     protocol.run(1_000_000 + shard * size, size)
+
+
+@pytest.mark.parametrize("shard", range(4))
+def test_runs_of_publishes_reach_their_collector_as_the_model_says(shard: int) -> None:
+    size = RUNS // 4
+    protocol.run(2_000_000 + shard * size, size, protocol.Collected)
 
 
 pieces = st.one_of(

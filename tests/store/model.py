@@ -35,7 +35,8 @@ class Model:
 
     def of(self, pattern: bytes) -> list[Message]:
         every = sorted(self.all.values())
-        return [m for m in every if pattern == b"" or matches(m.subject, pattern)]
+        wanted = pattern.split(b" ") if pattern else [b">"]
+        return [m for m in every if any(matches(m.subject, one) for one in wanted)]
 
     def purge(self, pattern: bytes, before: int, keep: int) -> int:
         gone = [m.seq for m in self.of(pattern) if not before or m.seq < before]

@@ -19,7 +19,7 @@ from .support import NOW, TINY, Desk
 
 SUBJECTS = st.sampled_from([b"a", b"b", b"a.b", b"a.c", b"a.b.c", b"x.1", b"x.2", b"x.3", b"x.4.5"])
 PATTERNS = st.sampled_from(
-    [b"", b">", b"a", b"a.*", b"a.>", b"x.*", b"*", b"*.b", b"nothing", b"x.3"]
+    [b"", b">", b"a", b"a.*", b"a.>", b"x.*", b"*", b"*.b", b"nothing", b"x.3", b"a x.3", b"b x.>"]
 )
 HEADERS = st.sampled_from([b"", b"", b"NATS/1.0\r\nNats-Msg-Id: 1\r\n\r\n"])
 DATA = st.one_of(st.binary(max_size=40), st.sampled_from([b"x" * 300, b"y" * 700, b"z" * 2_500]))
@@ -50,6 +50,27 @@ class StreamMachine(RuleBasedStateMachine):
     def append_many(self, subjects: list[bytes], data: bytes) -> None:
         for subject in subjects:
             self.append(subject, b"", data, 0)
+
+    @rule(subjects=st.lists(SUBJECTS, min_size=1, max_size=40), data=DATA, same=st.booleans())
+    def append_run(self, subjects: list[bytes], data: bytes, same: bool) -> None:
+        if same:
+            subjects = subjects[:1] * len(subjects)
+        datas = [data[:i] for i in range(len(subjects))]
+        self.ts += 1_000_000
+        seqs = [
+            self.model.append(subject, b"", piece, self.ts, 0)
+            for subject, piece in zip(subjects, datas, strict=True)
+        ]
+        first, names = self.stream.append_run(subjects, datas, self.ts)
+        assert (first, sorted(names)) == (seqs[0], sorted(set(subjects)))
+
+    @rule(messages=st.integers(0, 60), size=st.sampled_from([0, 300, 3_000, 1 << 40]))
+    def shrink(self, messages: int, size: int) -> None:
+        self.stream.shrink(messages, size)
+        sizes = {m.seq: self.stream.size(*m[2:]) for m in self.model.of(b"")}
+        for seq in list(sizes):
+            if len(sizes) > messages or sum(sizes.values()) > size:
+                del sizes[seq], self.model.all[seq]
 
     @rule(pick=PICK, erase=st.booleans())
     def remove(self, pick: int, erase: bool) -> None:
@@ -136,6 +157,12 @@ class StreamMachine(RuleBasedStateMachine):
             found.append(message)
             seq = message.seq + 1
         assert found == self.model.of(pattern)
+
+    @rule(pattern=PATTERNS, pick=PICK, most=st.integers(1, 40), behind=st.integers(0, 5))
+    def run(self, pattern: bytes, pick: int, most: int, behind: int) -> None:
+        seq, up_to = self.seq(pick), self.model.last_seq - behind
+        expected = [m for m in self.model.of(pattern) if seq <= m.seq <= up_to]
+        assert self.stream.run(seq, most, pattern, up_to) == expected[:most]
 
     @rule(subject=SUBJECTS)
     def ask_oldest(self, subject: bytes) -> None:

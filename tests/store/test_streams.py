@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jetstream_py.store import Message, StreamStore
+from jetstream_py.store.memory import MemoryStream
 
 from .support import NOW, Desk
 
@@ -146,3 +147,16 @@ class TestStream:
         twin.commit()
         assert [m.seq for m in (twin.stream.get(small), twin.stream.get(after)) if m] == [1, 3]
         assert twin.stream.bytes == 2 * twin.stream.size(b"s", b"", b"small")
+
+
+def test_a_stream_that_was_emptied_from_both_ends_goes_on() -> None:
+    """The newest is looked for after the oldest was: what comes next must not be lost between them."""
+    stream = MemoryStream(1)
+    stream.append_run([b"a"] * 10, [b""] * 10, NOW)
+    for seq in range(1, 11):
+        assert stream.discard(seq)
+    assert stream.last(b"") == 0
+    assert stream.append(b"a", b"", b"", NOW) == 11
+    assert (stream.last(b""), stream.first_seq, stream.oldest(b"a")) == (11, 11, 11)
+    stream.shrink(0, 0)
+    assert stream.messages == 0

@@ -1,16 +1,17 @@
-// Runs every scenario with one generation of the client and prints one JSON transcript.
+// Runs every scenario of a folder with one generation of the client and prints one JSON transcript.
 //
-//   node run.mjs v2|v3 '{"plain": "host:port", "users": "host:port", "token": "host:port"}'
+//   node run.mjs v2|v3 FOLDER '{"plain": "host:port", "users": "host:port", "token": "host:port"}'
 //
 // A transcript holds what the application sees: messages, errors, events. Whatever differs from run
-// to run (ids, times, ports) is left out by the scenarios themselves.
+// to run (ids, times, ports) is left out by the scenarios themselves. Scenarios of the JetStream
+// folder have streams of their own and run side by side, because many of them wait for a timer.
 import { readdir } from "node:fs/promises";
 
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 20_000;
 
-const [generation, servers] = process.argv.slice(2);
+const [generation, folder, servers] = process.argv.slice(2);
 const client = await import(`./${generation}.mjs`);
-const context = { ...client, servers: JSON.parse(servers) };
+const context = { ...client, generation, servers: JSON.parse(servers) };
 
 function limited(promise) {
   let timer;
@@ -20,10 +21,11 @@ function limited(promise) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-const folder = new URL("./scenarios/", import.meta.url);
+const path = new URL(`./${folder}/`, import.meta.url);
 const transcript = {};
-for (const file of (await readdir(folder)).filter((name) => name.endsWith(".mjs")).sort()) {
-  const { default: scenario } = await import(new URL(file, folder));
+
+async function play(file) {
+  const { default: scenario } = await import(new URL(file, path));
   const name = file.slice(0, -".mjs".length);
   try {
     transcript[name] = await limited(scenario(context));
@@ -31,4 +33,8 @@ for (const file of (await readdir(folder)).filter((name) => name.endsWith(".mjs"
     transcript[name] = { unexpected: client.describe(error) };
   }
 }
+
+const files = (await readdir(path)).filter((name) => name.endsWith(".mjs")).sort();
+if (folder === "jetstream") await Promise.all(files.map(play));
+else for (const file of files) await play(file);
 process.stdout.write(JSON.stringify(transcript), () => process.exit(0));

@@ -1,0 +1,296 @@
+"""The verbs about consumers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from jetstream_py import headers as hdr
+from jetstream_py.api import consumer_responses as r
+from jetstream_py.api.consumer_config import (
+    ConsumerRules,
+    check_config,
+    check_new,
+    check_unique,
+    stored_metadata,
+)
+from jetstream_py.api.consumer_naming import named_config
+from jetstream_py.api.consumer_steps import check_group
+from jetstream_py.api.consumer_types import (
+    ConsumerConfig,
+    ConsumerInfo,
+    ConsumersRequest,
+    CreateConsumerRequest,
+    PauseRequest,
+    PriorityGroupState,
+    ResetRequest,
+    UnpinRequest,
+)
+from jetstream_py.api.consumer_update import check_update
+from jetstream_py.api.decode import decode_body, decode_lenient, decode_optional, expect_empty
+from jetstream_py.api.errors import E, error
+from jetstream_py.api.responses import Answer, encode
+from jetstream_py.api.stream_config import with_versions
+from jetstream_py.api.times import ZERO_TIME, is_plain, parse_time, time_text, utc_text
+from jetstream_py.api.types import SequencePair
+from jetstream_py.engine.consumers import short_hash
+
+if TYPE_CHECKING:
+    from jetstream_py.api.service import Request
+    from jetstream_py.engine.consumer import Consumer
+    from jetstream_py.engine.stream import Stream
+
+NAMES_PAGE = 1024
+LIST_PAGE = 256
+
+
+# -- creating and changing -------------------------------------------------------------------------
+
+
+def create(request: Request) -> Answer:
+    """CONSUMER.CREATE.S, .S.C and .S.C.filter."""
+    return _create(request, durable=False)
+
+
+def create_durable(request: Request) -> Answer:
+    return _create(request, durable=True)
+
+
+def _create(request: Request, durable: bool) -> Answer:
+    body = decode_body(request.body, CreateConsumerRequest)
+    given = named_config(body, request.name, request.consumer, request.filter, durable)
+    if given.num_replicas > 1:
+        raise error(E.STREAM_REPLICAS_NOT_SUPPORTED)
+    stream = request.js.stream(request.name)
+    _check_identity(request, stream, given)
+    rules = ConsumerRules(stream.config)
+    if given.name and given.direct and given.sourcing and stream.config.retention == "limits":
+        # A mirror that comes back must not find the consumer that it left.
+        given = replace(given, name=f"{given.name}-{_random_name(request)}")
+    existing = stream.consumers.get(given.durable_name or given.name)
+    if existing is None:
+        config = check_config(given, rules, body.pedantic)
+        consumer = _add(request, stream, config, rules, body.action)
+    else:
+        pause = existing.config.pause_until  # only PAUSE changes that
+        given = replace(given, pause_until=pause and utc_text(pause))
+        config = check_config(given, rules, body.pedantic)
+        consumer = _change(stream, existing, config, body.action)
+    info = describe(request, consumer)
+    if info.paused and config.pause_until is not None:
+        request.events.paused_until(request.name, consumer.name, True, config.pause_until)
+    return Answer(r.consumer_created(info), _identity_header(stream, given))
+
+
+def _add(
+    request: Request, stream: Stream, config: ConsumerConfig, rules: ConsumerRules, action: str
+) -> Consumer:
+    if action == "update":
+        raise error(E.CONSUMER_DOES_NOT_EXIST)
+    others = [consumer.config for consumer in stream.consumers.values()]
+    config = check_new(config, rules, others)
+    name = config.name or _random_name(request)
+    while name in stream.consumers:
+        name = _random_name(request)
+    return stream.consumers.create(name, config)
+
+
+def _change(stream: Stream, consumer: Consumer, config: ConsumerConfig, action: str) -> Consumer:
+    if action == "create" and config != consumer.config:
+        raise error(E.CONSUMER_ALREADY_EXISTS)
+    if stream.config.retention == "workqueue":
+        others = (other for other in stream.consumers.values() if other is not consumer)
+        check_unique(config, [other.config for other in others])
+    changed = check_update(consumer.config, config, consumer.has_interest())
+    if changed != consumer.config:
+        consumer.update(changed)
+    return consumer
+
+
+def _random_name(request: Request) -> str:
+    return short_hash(request.js.new_id())
+
+
+# -- identity --------------------------------------------------------------------------------------
+
+
+def _check_identity(request: Request, stream: Stream, config: ConsumerConfig) -> None:
+    """A mirror says which stream it knows: one of the same name may have taken its place."""
+    known = hdr.get(request.headers, hdr.STREAM_IDENTITY) if request.headers else None
+    if known and (config.direct or config.sourcing) and known.decode() != _identity(stream):
+        raise error(E.CONSUMER_STREAM_IDENTITY_MISMATCH, msg=_identity(stream))
+
+
+def _identity_header(stream: Stream, config: ConsumerConfig) -> bytes:
+    if not (config.direct or config.sourcing):
+        return b""
+    return b"NATS/1.0\r\n%b: %b\r\n\r\n" % (hdr.STREAM_IDENTITY, _identity(stream).encode())
+
+
+def _identity(stream: Stream) -> str:
+    return short_hash(time_text(stream.created_ns))
+
+
+# -- looking and deleting --------------------------------------------------------------------------
+
+
+def _consumer(request: Request) -> Consumer:
+    consumer = request.js.stream(request.name).consumers.get(request.consumer)
+    if consumer is None:
+        raise error(E.CONSUMER_NOT_FOUND)
+    return consumer
+
+
+def info(request: Request) -> bytes:
+    expect_empty(request.body)
+    return r.consumer_info(describe(request, _consumer(request)))
+
+
+def delete(request: Request) -> bytes:
+    expect_empty(request.body)
+    request.js.stream(request.name).consumers.delete(request.consumer)
+    return encode(r.ConsumerDeleteResponse(success=True))
+
+
+def names(request: Request) -> bytes:
+    body = decode_optional(request.body, ConsumersRequest)
+    found = sorted(consumer.name for consumer in _shown(request))
+    offset = min(max(body.offset, 0), len(found))
+    page = found[offset : offset + NAMES_PAGE]
+    return encode(
+        r.ConsumerNamesResponse(total=len(found), offset=offset, limit=NAMES_PAGE, consumers=page)
+    )
+
+
+def listing(request: Request) -> bytes:
+    body = decode_optional(request.body, ConsumersRequest)
+    found = sorted(_shown(request), key=lambda consumer: consumer.name)
+    offset = min(max(body.offset, 0), len(found))
+    page = [
+        describe(request, consumer, versions=False)
+        for consumer in found[offset : offset + LIST_PAGE]
+    ]
+    return encode(
+        r.ConsumerListResponse(total=len(found), offset=offset, limit=LIST_PAGE, consumers=page)
+    )
+
+
+def _shown(request: Request) -> list[Consumer]:
+    return request.js.stream(request.name).consumers.shown()
+
+
+# -- pause, unpin, reset ---------------------------------------------------------------------------
+
+
+def pause(request: Request) -> bytes:
+    body = decode_optional(request.body, PauseRequest)
+    consumer = _consumer(request)
+    until = _pause_until(body)
+    if until != consumer.config.pause_until:
+        config = replace(consumer.config, pause_until=until)
+        consumer.update(replace(config, metadata=stored_metadata(config)))
+        consumer.pause(parse_time(until) if until else 0)
+    remaining = _pause_remaining(request, consumer)
+    return encode(
+        r.ConsumerPauseResponse(
+            paused=remaining > 0, pause_until=until or ZERO_TIME, pause_remaining=remaining
+        )
+    )
+
+
+def _pause_until(body: PauseRequest) -> str | None:
+    """In UTC; None to resume, which a time of long ago does as well."""
+    ns = parse_time(body.pause_until)
+    if is_plain(ns):
+        return time_text(ns)
+    if ns < 0:
+        return None
+    year = "year outside of range [0,9999]"
+    fault = f"json: error calling MarshalJSON for type *time.Time: {year}"
+    raise error(E.CONSUMER_STORE_FAILED, err=fault)
+
+
+def _pause_remaining(request: Request, consumer: Consumer) -> int:
+    """Nanoseconds, as far as clients can count."""
+    return min(max(0, consumer.paused_until_ns - request.js.clock.now_ns()), 2**63 - 1)
+
+
+def unpin(request: Request) -> bytes:
+    body = decode_lenient(request.body, UnpinRequest)
+    if not body.group:
+        raise error(E.INVALID_JSON, err="consumer group not specified")
+    check_group(body.group)
+    consumer = _consumer(request)
+    if body.group not in consumer.config.priority_groups:
+        raise error(E.CONSUMER_INVALID_PRIORITY_GROUP)
+    if not consumer.pinned_id:  # nothing changes, but it is said
+        request.events.unpinned(request.name, consumer.name, body.group, "admin")
+    consumer.unpin()
+    return encode(r.ConsumerUnpinResponse())
+
+
+def reset(request: Request) -> bytes:
+    body = decode_lenient(request.body, ResetRequest) if request.body else ResetRequest()
+    consumer = _consumer(request)
+    if body.seq:
+        _check_reset(request.js.stream(request.name), consumer.config, body.seq)
+    reset_seq = consumer.reset(body.seq)
+    return r.consumer_reset(describe(request, consumer), reset_seq)
+
+
+def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:
+    """A reset goes nowhere that the consumer could not have started."""
+    policy = config.deliver_policy
+    if policy not in ("all", "by_start_sequence", "by_start_time"):
+        raise error(E.CONSUMER_INVALID_RESET, err="not allowed")
+    if policy == "by_start_sequence" and seq < config.opt_start_seq:
+        raise error(E.CONSUMER_INVALID_RESET, err="below start seq")
+    if config.start_ns is not None and seq < stream.store.seq_at(config.start_ns):
+        raise error(E.CONSUMER_INVALID_RESET, err="below start time")
+
+
+# -- info ------------------------------------------------------------------------------------------
+
+
+def describe(request: Request, consumer: Consumer, versions: bool = True) -> ConsumerInfo:
+    config = consumer.config
+    if versions:
+        config = replace(config, metadata=with_versions(config.metadata))
+    remaining = _pause_remaining(request, consumer)
+    return ConsumerInfo(
+        stream_name=request.name,
+        name=consumer.name,
+        created=time_text(consumer.created_ns),
+        config=config,
+        delivered=_place(
+            consumer.delivered_seq, consumer.delivered_stream_seq, consumer.delivered_ns
+        ),
+        ack_floor=_place(consumer.floor_seq, consumer.floor_stream_seq, consumer.acked_ns),
+        num_ack_pending=consumer.num_ack_pending,
+        num_redelivered=consumer.num_redelivered,
+        num_waiting=consumer.num_waiting,
+        num_pending=consumer.num_pending(),
+        push_bound=consumer.push_bound,
+        paused=remaining > 0,
+        pause_remaining=remaining,
+        ts=time_text(request.js.clock.now_ns()),
+        priority_groups=_groups(consumer),
+    )
+
+
+def _place(consumer_seq: int, stream_seq: int, active_ns: int) -> SequencePair:
+    last_active = time_text(active_ns) if active_ns else None
+    return SequencePair(consumer_seq=consumer_seq, stream_seq=stream_seq, last_active=last_active)
+
+
+def _groups(consumer: Consumer) -> tuple[PriorityGroupState, ...]:
+    """Only the first group has a state."""
+    return tuple(
+        PriorityGroupState(
+            group=group,
+            pinned_client_id=consumer.pinned_id,
+            pinned_ts=time_text(consumer.pinned_ns or None),
+        )
+        for group in consumer.config.priority_groups[:1]
+    )

@@ -1,0 +1,242 @@
+"""The consumers of one stream, and what they mean for it: who is woken, what may be removed.
+
+After a commit the stream is announced, and every consumer that has somebody to deliver to looks for new
+messages. Messages that are removed one by one are noted by the store and told to the consumers then, or
+earlier if somebody asks for their numbers.
+
+With interest and work-queue retention the consumers decide what stays. A message goes when no consumer
+needs it any more. To find one that does, the last one found is asked first: usually it is the slowest
+consumer that holds a message, so most acks cost one question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jetstream_py import limits
+from jetstream_py.api.errors import error
+from jetstream_py.engine import journal, statuses
+from jetstream_py.engine.consumer import Consumer
+from jetstream_py.engine.journal import Journal
+from jetstream_py.nuid import DIGITS
+
+if TYPE_CHECKING:
+    from jetstream_py.api.consumer_types import ConsumerConfig
+    from jetstream_py.engine.stream import Stream
+    from jetstream_py.store import Message
+
+ACCOUNT = "$G"
+RELEASE_RUN = 500  # messages looked at together when it is decided what may go
+
+
+def short_hash(text: str) -> str:
+    """Eight characters for a name, as nats-server makes them."""
+    return "".join(DIGITS[byte % 62] for byte in hashlib.sha256(text.encode()).digest()[:8])
+
+
+class Consumers(dict[str, Consumer]):
+    """By name."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__()
+        self._stream = stream
+        self._shared = stream.shared
+        self._subs: dict[str, list[Any]] = {}
+        self._announced = False
+        self.purging = False
+        self._next_cid = 1
+        self._holder: Consumer | None = None  # who needed a message when last asked
+        self._interest: dict[bytes, bool] = {}  # subjects that somebody's filter covers, or not
+        self._first_seq = 0  # of the stream, when consumers last heard of it
+
+    def shown(self) -> list[Consumer]:
+        """Those that people see."""
+        return [consumer for consumer in self.values() if not consumer.direct]
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def create(self, name: str, config: ConsumerConfig) -> Consumer:
+        """A checked configuration becomes a consumer."""
+        kept = self._keeps(config)
+        written = self._journal(self._next_cid) if kept else None
+        self._next_cid += 1
+        created = self._shared.clock.now_ns()
+        consumer = Consumer(self._stream, name, config, created, written)
+        consumer.start()
+        self._add(consumer)
+        if written is not None:
+            written.save(consumer)
+            written.write(consumer)
+        self._shared.events.created(*consumer.names)
+        self.announce()
+        consumer.arm()
+        return consumer
+
+    def recover(self) -> None:
+        """Those that the store knows."""
+        for cid, stored, deltas in journal.stored(self._shared.store, self._stream.store.sid):
+            written = self._journal(cid)
+            self._next_cid = max(self._next_cid, cid + 1)
+            consumer = Consumer(self._stream, stored.name, stored.config, stored.created, written)
+            written.restore(consumer, deltas)
+            self._add(consumer)
+            consumer.arm()
+        if self:
+            self.announce()
+
+    def _journal(self, cid: int) -> Journal:
+        return Journal(self._shared, self._stream.store.sid, cid)
+
+    def _keeps(self, config: ConsumerConfig) -> bool:
+        return self._stream.config.storage == "file" and not config.mem_storage
+
+    def _add(self, consumer: Consumer) -> None:
+        bus = self._shared.bus
+        self[consumer.name] = consumer
+        self._subs[consumer.name] = subs = []
+        if consumer.config.ack_policy in ("all", "explicit"):
+            ack_start = b"$JS.ACK.%b.%b." % consumer.tokens
+            subs.append(bus.collect(ack_start + b">", consumer.take_acks))
+            v2 = self.ack_start_v2(consumer.name)
+            subs.append(bus.collect(v2 + b">", consumer.take_acks_v2))
+        self.refilter()
+        self._stream.store.removed = self._stream.store.removed or []
+
+    def ack_start_v2(self, name: str) -> bytes:
+        """The first tokens of ack subjects that name domain and account."""
+        return f"$JS.ACK._.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
+
+    def delete(self, name: str) -> None:
+        consumer = self.pop(name, None)
+        if consumer is None:
+            raise error(10014)
+        self._close(consumer)
+        if consumer.journal is not None:
+            consumer.journal.delete()
+        self._shared.events.deleted(*consumer.names)
+        self.refilter()
+        if not self:
+            self._stream.store.removed = None
+        self.release_all()
+
+    def close(self, deleted: bool) -> None:
+        """The stream closes, or is deleted with all its consumers."""
+        for consumer in list(self.values()):
+            if deleted and consumer.journal is not None:
+                consumer.journal.delete()
+            elif consumer.journal is not None:
+                consumer.journal.write(consumer)
+            self._close(consumer)
+            if deleted:
+                self._shared.events.deleted(*consumer.names)
+        self.clear()
+
+    def _close(self, consumer: Consumer) -> None:
+        for sub in self._subs.pop(consumer.name):
+            self._shared.bus.unsubscribe(sub)
+        consumer.close(statuses.CONSUMER_DELETED)
+        if self._holder is consumer:
+            self._holder = None
+
+    # -- news --------------------------------------------------------------------------------------
+
+    def announce(self) -> None:
+        """Something may be there to deliver, or not to deliver any more."""
+        if self and not self._announced:
+            self._announced = True
+            self._shared.announce(self._stream)
+
+    def wake(self) -> None:
+        self._announced = False
+        self.settle()
+        for consumer in list(self.values()):
+            consumer.serve()
+
+    def settle(self) -> None:
+        """Tell the consumers which messages are gone."""
+        if self.purging:
+            return  # they will hear of it when it is done
+        removed = self._stream.store.removed
+        if removed:
+            self._stream.store.removed = []
+            for consumer in list(self.values()):
+                consumer.removed(removed)
+        first = self._stream.store.first_seq
+        if first > self._first_seq:
+            self._first_seq = first
+            for consumer in list(self.values()):
+                consumer.trimmed(first)
+
+    def purged(self, pattern: bytes) -> None:
+        """A purge is done."""
+        self.purging = False
+        removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
+        for consumer in list(self.values()):
+            consumer.purged(pattern, removed or ())
+
+    # -- retention ---------------------------------------------------------------------------------
+
+    def refilter(self) -> None:
+        """Consumers or their filters have changed."""
+        self._interest.clear()
+
+    def interested(self, subject: bytes) -> bool:
+        """Does any consumer want messages on this subject?"""
+        known = self._interest.get(subject)
+        if known is None:
+            if len(self._interest) >= limits.INTEREST_CACHE:
+                self._interest.clear()
+            known = any(consumer.position.covers(subject) for consumer in self.values())
+            self._interest[subject] = known
+        return known
+
+    def settled(self, consumer: Consumer, seqs: Sequence[int]) -> None:
+        """A consumer is done with messages: they go if that was the last reason to keep them."""
+        retention = self._stream.config.retention
+        if retention == "limits" or not seqs:
+            return
+        store = self._stream.store
+        for seq in seqs:
+            if retention == "workqueue":
+                store.discard(seq)
+            else:
+                message = store.get(seq)
+                if message is not None and not self._needed(message):
+                    store.discard(seq)
+        self._shared.outbox.commit_soon()
+
+    def _needed(self, message: Message) -> bool:
+        seq, subject = message.seq, message.subject
+        if self._holder is not None and self._holder.needs(seq, subject):
+            return True
+        for consumer in self.values():
+            if consumer.needs(seq, subject):
+                self._holder = consumer
+                return True
+        return False
+
+    def release_all(self) -> None:
+        """Remove what nobody needs any more: a consumer is gone, or wants less."""
+        if self._stream.config.retention == "interest":
+            self._release(b"", self._stream.store.last_seq)
+
+    def release_handled(self) -> None:
+        """Retention by interest begins: what consumers were done with before goes, and what none of them
+        was ever to see stays; without consumers nothing does."""
+        if not self:
+            self.release_all()
+        elif self._stream.config.retention == "interest":
+            for consumer in self.values():
+                self._release(consumer.position.pattern, consumer.position.next_seq - 1)
+
+    def _release(self, pattern: bytes, up_to: int) -> None:
+        store = self._stream.store
+        seq = store.first_seq
+        while run := store.run(seq, RELEASE_RUN, pattern, up_to):
+            for message in run:
+                if not self._needed(message):
+                    store.discard(message.seq)
+            seq = run[-1].seq + 1
+        self._shared.outbox.commit_soon()

@@ -1,0 +1,170 @@
+"""Where a consumer is in its stream, and how much lies ahead.
+
+`next_seq` follows the last delivery. With a filter the next match may be far behind it; `_searched`
+remembers how far a search in vain has come, so that it is not repeated. The number of matches ahead is
+counted once and then kept: deliveries take from it, new messages are added when somebody asks, and
+whatever removes messages ahead makes it unknown, so that it is counted anew. That is O(1) amortised per
+message with any filter.
+
+With `last_per_subject` a list of chosen sequences comes first: the newest message of each subject when the
+consumer was made. What is newer than that follows as with everybody.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jetstream_py.subject import covers, matches
+
+if TYPE_CHECKING:
+    from jetstream_py.api.consumer_types import ConsumerConfig
+    from jetstream_py.store import Message, StreamStore
+
+_UNKNOWN = -1
+
+
+class Position:
+    """One consumer's place in the messages of its stream."""
+
+    __slots__ = (
+        "_ahead",
+        "_chosen",
+        "_counted_first",
+        "_counted_to",
+        "_searched",
+        "_store",
+        "filters",
+        "next_seq",
+        "pattern",
+        "resume",
+    )
+
+    def __init__(self, store: StreamStore, filters: Sequence[str]) -> None:
+        self._store = store
+        self.next_seq = 1
+        self._searched = 0
+        self.resume = 0  # what is newer than this does not belong to the chosen ones
+        self._chosen: deque[int] = deque()
+        self.filter(filters)
+
+    def filter(self, filters: Sequence[str]) -> None:
+        """Look for other subjects from here on."""
+        self.filters = tuple(name.encode() for name in filters)
+        self.pattern = b" ".join(self.filters)
+        self._ahead = _UNKNOWN
+        self._counted_to = self._counted_first = 0
+
+    def covers(self, subject: bytes) -> bool:
+        return not self.filters or any(matches(subject, name) for name in self.filters)
+
+    def within(self, pattern: bytes) -> bool:
+        """Is everything that the consumer wants under the pattern?"""
+        return bool(self.filters) and all(covers(pattern, name) for name in self.filters)
+
+    # -- beginnings --------------------------------------------------------------------------------
+
+    def start(self, config: ConsumerConfig) -> None:
+        """Where a new consumer begins."""
+        store = self._store
+        first = max(store.first_seq, 1)
+        match config.deliver_policy:
+            case "all":
+                self.next_seq = first
+            case "new":
+                self.next_seq = store.last_seq + 1
+            case "last":
+                self.next_seq = store.last(self.pattern) or first
+            case "by_start_sequence":
+                self.next_seq = max(first, config.opt_start_seq)
+            case "by_start_time":
+                self.next_seq = store.seq_at(config.start_ns or 0)
+            case "last_per_subject":
+                self.choose(first, store.last_seq)
+
+    def choose(self, since: int, resume: int) -> None:
+        """The newest message of each subject, as far as they are not older than `since`."""
+        store = self._store
+        found = [store.last(subject, resume) for subject in store.subjects(self.pattern)]
+        self._chosen = deque(sorted(seq for seq in found if seq >= since))
+        self.resume = resume
+        self.next_seq = self._chosen[0] if self._chosen else max(resume, since)
+        self._ahead = _UNKNOWN
+
+    def move(self, seq: int) -> None:
+        """Go to a sequence, forward or back."""
+        self.next_seq = seq
+        self._ahead = _UNKNOWN
+        self._searched = 0
+        while self._chosen and self._chosen[0] < seq:
+            self._chosen.popleft()
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def read(self, most: int, up_to: int) -> list[Message]:
+        """The next matches; the position moves when they were delivered, see `advance`."""
+        if not self._chosen:
+            since = max(self.next_seq, self._searched)
+            found = self._store.run(since, most, self.pattern, up_to) if since <= up_to else []
+            if not found:
+                self._searched = max(since, up_to + 1)
+            return found
+        found = []
+        chosen = self._chosen
+        for seq in list(chosen) if len(chosen) <= most else [chosen[i] for i in range(most)]:
+            message = self._store.get(seq)
+            if message is not None:
+                found.append(message)
+            elif not found:
+                chosen.popleft()
+                self._ahead = _UNKNOWN
+            else:
+                break
+        if not found:
+            if not chosen:
+                self.next_seq = self.resume + 1
+            return self.read(most, up_to)
+        return found
+
+    def advance(self, messages: Sequence[Message]) -> None:
+        """These were delivered."""
+        self.next_seq = messages[-1].seq + 1
+        if self._chosen:
+            for _ in messages:
+                self._chosen.popleft()
+        if self._ahead > 0:
+            self._ahead -= len(messages)
+
+    @property
+    def looked_at(self) -> int:
+        """The last sequence that needs no other look."""
+        return max(self.next_seq, self._searched) - 1
+
+    # -- counting ----------------------------------------------------------------------------------
+
+    def ahead(self) -> int:
+        """Matches that were not delivered."""
+        store = self._store
+        last = store.last_seq
+        if self._ahead == _UNKNOWN or store.first_seq > max(self._counted_first, self.next_seq):
+            since = self.resume + 1 if self._chosen else self.looked_at + 1
+            self._ahead = len(self._chosen) + store.count(self.pattern, since)
+            self._counted_first = store.first_seq
+        elif last > self._counted_to:
+            self._ahead += store.count(self.pattern, max(self._counted_to + 1, self.next_seq))
+        self._counted_to = last
+        return self._ahead
+
+    def removed(self, newest: int) -> None:
+        """Messages up to `newest` were removed one by one."""
+        if newest >= self.next_seq:
+            self._ahead = _UNKNOWN
+
+    def waits_for(self, seq: int) -> bool:
+        """Is the sequence still ahead?"""
+        if self._chosen and seq <= self.resume:
+            at = bisect_left(self._chosen, seq)
+            return at < len(self._chosen) and self._chosen[at] == seq
+        return seq >= self.next_seq

@@ -1,0 +1,271 @@
+"""Where the messages of a pull consumer go: to the requests that wait for them.
+
+A run of messages is handed out in turn, gathered per request, and leaves as one delivery per request. A
+request is asked for its inbox's interest when a run begins: within a run nothing can change.
+
+With a priority group not everybody may have the next message, and who may depends on what the last one
+changed; then runs have one message and `_choose` looks at the requests anew for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jetstream_py.api.next_request import BadRequest, NextRequest, parse_next
+from jetstream_py.engine import statuses
+from jetstream_py.engine.pinned import Pinned
+from jetstream_py.engine.waiting import PullRequest, Waiting
+from jetstream_py.gotext import duration
+
+if TYPE_CHECKING:
+    from jetstream_py.engine.consumer import Consumer
+    from jetstream_py.store import Message
+
+RUN = 500  # messages handed out between two looks at the requests
+CONGESTION = 8 * 1024 * 1024  # bytes on their way to one client, beyond which the others come first
+
+
+class Pull:
+    """The requests of one consumer."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._bus = consumer.shared.bus
+        self.pinned = Pinned(consumer)
+        self.waiting = Waiting(False)
+        self._chosen: PullRequest | None = None
+        self.active = consumer.shared.now()  # when somebody last showed up
+        self.configure()
+
+    def configure(self) -> None:
+        """The consumer has another configuration."""
+        config = self._consumer.config
+        self._policy = config.priority_policy
+        self._group = config.priority_groups[0] if config.priority_groups else ""
+        waiting = Waiting(self._policy == "prioritized")
+        for request in self.waiting:
+            waiting.add(request)
+        self.waiting = waiting
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def request(self, inbox: bytes, body: bytes) -> None:
+        """A MSG.NEXT. It is answered with messages, a status, or both."""
+        now = self._consumer.shared.now()
+        self.active = now
+        try:
+            ask = parse_next(body)
+            refusal = self._refusal(ask)
+        except BadRequest as bad:
+            refusal = statuses.bad_request(str(bad))
+        if refusal is not None:
+            if refusal:
+                self._status(inbox, refusal)
+            return
+        if self._policy == "pinned_client":
+            self.pinned.seen(ask.id, now)
+        request = PullRequest(inbox, ask, now)
+        self.waiting.add(request)
+        if request.expires and request.expires <= now:
+            self.finish(request, statuses.REQUEST_TIMEOUT)
+            return
+        self._consumer.serve()
+
+    def _refusal(self, ask: NextRequest) -> bytes | None:
+        """Why the request cannot wait here: a status, empty for silence."""
+        config = self._consumer.config
+        if 0 < config.max_batch < ask.batch:
+            return statuses.exceeded("MaxRequestBatch", config.max_batch)
+        if 0 < config.max_expires < ask.expires:
+            return statuses.exceeded("MaxRequestExpires", duration(config.max_expires))
+        if 0 < config.max_bytes < ask.max_bytes:
+            return statuses.exceeded("MaxRequestMaxBytes", config.max_bytes)
+        if ask.idle_heartbeat > 0 and ask.expires < 2 * ask.idle_heartbeat:
+            return statuses.bad_request("heartbeat value too large")
+        refusal = self._group_refusal(ask)
+        if refusal is None and ask.no_wait:
+            refusal = self._nothing_there(ask)
+        if refusal is None and len(self.waiting) >= config.max_waiting:
+            self._drop_deserted()
+            if len(self.waiting) >= config.max_waiting:
+                return b"" if ask.idle_heartbeat > 0 else statuses.EXCEEDED_MAX_WAITING
+        return refusal
+
+    def _group_refusal(self, ask: NextRequest) -> bytes | None:
+        policy = self._policy
+        if not 0 <= ask.priority <= 9:
+            return statuses.bad_request("Priority must be between 0 and 9")
+        if policy != "overflow" and (ask.min_pending or ask.min_ack_pending):
+            return statuses.bad_request("Not a Overflow Priority consumer")
+        if policy != "pinned_client" and ask.id:
+            return statuses.bad_request("Not a Pinned Client Priority consumer")
+        if policy == "none" or not ask.json:
+            return None
+        if not ask.group:
+            return statuses.bad_request("Priority Group missing")
+        if ask.group not in self._consumer.config.priority_groups:
+            return statuses.bad_request("Invalid Priority Group")
+        if policy == "pinned_client" and ask.id and self.pinned.id not in ("", ask.id):
+            return statuses.PIN_ID_MISMATCH
+        return None
+
+    def _nothing_there(self, ask: NextRequest) -> bytes | None:
+        """What a request that does not want to wait hears at once."""
+        consumer = self._consumer
+        there = consumer.num_pending() + consumer.unacked.queued
+        if not there:
+            return None if ask.expires else statuses.NO_MESSAGES
+        self._drop_deserted()
+        return statuses.REQUESTS_PENDING if there < self.waiting.wanted() else None
+
+    # -- deliveries --------------------------------------------------------------------------------
+
+    def wants(self) -> int:
+        """How many messages may be handed out now."""
+        if not self.waiting:
+            return 0
+        if self._policy in ("overflow", "pinned_client"):
+            self._chosen = self._choose()
+            if self._chosen is None:
+                self.at_end()
+            return 1 if self._chosen else 0
+        self._chosen = None
+        self._drop_deserted()
+        return min(RUN, self.waiting.wanted())
+
+    def _choose(self) -> PullRequest | None:
+        self._drop_deserted()
+        consumer = self._consumer
+        if not consumer.num_pending() and not consumer.unacked.waiting:
+            return None
+        if self._policy == "pinned_client":
+            return self.pinned.choose(self.waiting)
+        for request in self.waiting:
+            ask = request.ask
+            if (
+                not (ask.min_pending or ask.min_ack_pending)
+                or 0 < ask.min_pending <= consumer.num_pending()
+                or 0 < ask.min_ack_pending <= len(consumer.unacked)
+            ):
+                return request
+        return None
+
+    def send(self, messages: Sequence[Message], count: int, pending: int) -> int:
+        """Hand the messages out. Returns how many somebody took."""
+        consumer = self._consumer
+        pin = self.pinned.id.encode() if self._policy == "pinned_client" else None
+        served: list[PullRequest] = []
+        ends: list[tuple[PullRequest, bytes]] = []
+        dseq, sent = consumer.next_dseq, 0
+        for message in messages:
+            item = consumer.item(message, count, dseq + sent, pending, pin)
+            request = self._taker(sum(map(len, item)), ends)
+            if request is None:
+                break
+            if not request.items:
+                served.append(request)
+            request.items.append(item)
+            self._took(request, ends)
+            sent += 1
+            pending -= count == 1
+        now = consumer.shared.now()
+        for request in served:
+            items, request.items = request.items, []
+            request.beat = now + request.ask.idle_heartbeat if request.beat else 0
+            heard = self._bus.deliver(request.inbox, items)
+            if heard < len(items):
+                consumer.unheard(items[heard:])
+        for request, status in ends:
+            self._status(request.inbox, status)
+        return sent
+
+    def _taker(self, size: int, ends: list[tuple[PullRequest, bytes]]) -> PullRequest | None:
+        """The request whose turn it is; those that have no bytes left for it end here."""
+        while self.waiting:
+            request = self._chosen or self.waiting.first()
+            if not request.ask.max_bytes or size <= request.budget:
+                request.budget -= size if request.ask.max_bytes else 0
+                return request
+            self._end(request, statuses.MAX_BYTES, ends)
+            if self._chosen is not None:
+                return None
+        return None
+
+    def _took(self, request: PullRequest, ends: list[tuple[PullRequest, bytes]]) -> None:
+        request.delivered += 1
+        request.left -= 1
+        if request.left > 0:
+            if self._chosen is None:
+                self.waiting.turn()
+        elif request.ask.max_bytes and request.budget > 0:
+            self._end(request, statuses.BATCH_COMPLETED, ends)
+        else:
+            self.waiting.remove(request)
+
+    def _end(
+        self, request: PullRequest, why: tuple[int, str], ends: list[tuple[PullRequest, bytes]]
+    ) -> None:
+        self.waiting.remove(request)
+        ends.append((request, statuses.ended(why, request.left, request.budget)))
+
+    def congested(self) -> bool:
+        return self._bus.backlog(self.waiting.first().inbox) > CONGESTION
+
+    def at_limit(self) -> None:
+        """Requests wait until acks come."""
+
+    def at_end(self) -> None:
+        """No more messages: those who did not want to wait hear so."""
+        for request in self.waiting:
+            if request.ask.no_wait and (request.delivered or not request.ask.expires):
+                self.waiting.remove(request)
+                self._status(request.inbox, statuses.NO_MESSAGES)
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def tick(self, now: int) -> None:
+        """End what has waited too long; tell the others that the consumer is alive."""
+        for request in self.waiting:
+            if request.expires and request.expires <= now:
+                self.finish(request, statuses.REQUEST_TIMEOUT)
+            elif request.beat and request.beat <= now:
+                if self._bus.has_interest(request.inbox):
+                    request.beat = now + request.ask.idle_heartbeat
+                    consumer = self._consumer
+                    last = consumer.next_dseq - 1, consumer.position.looked_at
+                    self._status(request.inbox, statuses.heartbeat(*last))
+                else:
+                    self.waiting.remove(request)
+        if self._policy == "pinned_client":
+            self.pinned.tick(now)
+
+    def next_due(self) -> int | None:
+        due = self.waiting.next_due()
+        pin = self.pinned.due
+        return min(due, pin) if due and pin else due or pin or None
+
+    def is_active(self) -> bool:
+        """Does anybody wait?"""
+        if self.waiting:
+            self._drop_deserted()
+        return len(self.waiting) > 0
+
+    # -- ends --------------------------------------------------------------------------------------
+
+    def finish(self, request: PullRequest, why: tuple[int, str]) -> None:
+        self.waiting.remove(request)
+        self._status(request.inbox, statuses.ended(why, request.left, request.budget))
+
+    def _drop_deserted(self) -> None:
+        """Requests whose inbox nobody listens to any more vanish."""
+        for request in self.waiting:
+            if not self._bus.has_interest(request.inbox):
+                self.waiting.remove(request)
+
+    def _status(self, inbox: bytes, block: bytes) -> None:
+        self._bus.publish(inbox, b"", b"", block)
+
+    def close(self, block: bytes) -> None:
+        for request in self.waiting.clear():
+            self._status(request.inbox, block)

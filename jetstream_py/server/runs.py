@@ -1,0 +1,145 @@
+"""The gear for streams: runs of publishes that all go to one collector.
+
+Theory of operation. A bulk publisher of a stream sends `PUB <subject> <reply> <size>` and a payload,
+again and again; each reply is new, so no line is ever in the cache. Here such a run is taken apart by a
+handful of C-level calls instead of a few calls per message:
+
+* one `split` at CRLF gives lines and payloads in turns, as long as no payload holds a CRLF;
+* the lines, joined with a mark (LF) between them and split at blanks, give their fields as columns. When
+  there are no other LFs, marks at a regular distance prove that all lines have the same number of fields;
+* then whatever the careful parser checks for each line is checked for the column: verbs, sizes against the
+  lengths of the payloads, replies, and one route for all subjects.
+
+A run is proved in pieces. The first piece that fails any proof ends the gear, and the careful one starts
+there: it decides what is right or wrong with it, and what the client is told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from jetstream_py.server import proto
+from jetstream_py.server.proto import RESERVED_STARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jetstream_py.server.collect import Collector
+    from jetstream_py.server.router import Router
+    from jetstream_py.server.session import Session
+
+_PIECE = 256  # messages that are proved together ...
+_LEAST = 2 * 16  # ... and parts below which a piece that fails is not tried in smaller ones
+_MARK = b"\n"
+_JOINT = b" \n "
+
+
+def suits(session: Session, data: bytes) -> bool:
+    """Does the buffer begin with a publish to a collector?"""
+    fields = data[: max(0, data.find(b"\r\n"))].split(b" ")
+    if fields[0] != b"PUB" or not 3 <= len(fields) <= 4:
+        return False
+    route = session.account.router.ack_route(fields[1])
+    return route.collector is not None and not route.guarded
+
+
+def consume(session: Session, data: bytes) -> int:
+    """Take as much of the buffer as is proved. Returns how far that is."""
+    parts = data.split(b"\r\n")
+    end = (len(parts) - 1) // 2 * 2  # what follows the last CRLF is incomplete
+    pos = size_sum = at = 0
+    step = 2 * _PIECE
+    while at < end:
+        stop = min(at + step, end)
+        lines, bodies = parts[at:stop:2], parts[at + 1 : stop : 2]
+        size = _piece(session, lines, bodies)
+        if size >= 0:
+            size_sum += size
+            pos += size + sum(map(len, lines)) + 4 * len(lines)
+            at = stop
+        elif step > _LEAST:
+            step //= 4  # most of it may still be good
+        else:
+            break
+    if at:
+        session.in_msgs += at // 2
+        session.in_bytes += size_sum
+        session.touch()
+    return pos
+
+
+def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
+    """Hand these publishes to their collector and return the size of all payloads; -1: not proved."""
+    text = _JOINT.join(lines)
+    n, width = len(lines), lines[0].count(b" ") + 2  # of a line's fields and the mark
+    fields = text.split(b" ")
+    if (
+        not 4 <= width <= 5
+        or len(fields) != n * width - 1
+        or text.count(_MARK) != n - 1
+        or fields[width - 1 :: width].count(_MARK) != n - 1
+        or fields[::width].count(b"PUB") != n
+        or b"\t" in text
+        or max(map(len, lines)) >= session.max_control_line
+    ):
+        return -1
+    size = _sizes(session, fields[width - 2 :: width], bodies)
+    replies: Iterable[bytes] = repeat(b"")
+    if width == 5:
+        replies = fields[2::5]
+        if not _harmless(replies):
+            return -1
+    subjects = fields[1::width]
+    if subjects.count(subjects[0]) == n:
+        subjects = subjects[:1] * n  # one object instead of many: quicker to compare and to hash
+    collector = _receiver(session.account.router, subjects) if size >= 0 else None
+    if collector is None:
+        return -1
+    if not collector.items:
+        session.broker.collectors.filled.append(collector)
+    collector.items.extend(zip(subjects, replies, repeat(b""), bodies, strict=False))
+    return size
+
+
+def _sizes(session: Session, texts: list[bytes], bodies: list[bytes]) -> int:
+    """The sum of the payloads' sizes, if they are what the lines say and allowed; else -1."""
+    n = len(texts)
+    lengths = list(map(len, bodies))
+    if texts.count(texts[0]) == n:
+        size = proto.parse_size(texts[0])
+        if lengths.count(size) != n or size > session.max_payload:
+            return -1
+        return n * size
+    sizes = {text: proto.parse_size(text) for text in set(texts)}
+    if list(map(sizes.get, texts)) != lengths or max(lengths) > session.max_payload:
+        return -1
+    return sum(lengths)
+
+
+def _harmless(replies: list[bytes]) -> bool:
+    """No reply is empty or begins like a reserved one."""
+    low, high = min(replies), max(replies)
+    if low[:2] == high[:2]:  # then so do all between them
+        return len(low) > 0 and low[:2] not in RESERVED_STARTS
+    return b"" not in replies and not any(reply[:2] in RESERVED_STARTS for reply in replies)
+
+
+def _receiver(router: Router, subjects: list[bytes]) -> Collector | None:
+    """The one collector that all subjects lead to, if nobody else gets them. Counts what it gets."""
+    route = router.shared_route(subjects)
+    if route is not None:
+        if route.collector is not None and not route.guarded:
+            route.plain[0].msgs += len(subjects)
+            return route.collector
+        return None
+    counts = Counter(subjects)
+    routes = [router.route(subject) for subject in counts]
+    first = routes[0].collector
+    if any(route.collector is not first or route.guarded for route in routes):
+        return None
+    if first is not None:
+        for route, count in zip(routes, counts.values(), strict=True):
+            route.plain[0].msgs += count
+    return first

@@ -1,0 +1,1 @@
+"""Stock tools that are too large to come with every test run: the Go client and the `nats` command."""
