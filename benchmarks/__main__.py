@@ -25,8 +25,10 @@ SIZES: Final = (128, 1024)
 SUBJECTS: Final = (1, 200, report.MANY_SUBJECTS)
 JS_SUBJECTS: Final = (1, 200)
 RESTART: Final = "js-restart"
+RESTART_LARGE: Final = "js-restart-10m"  # takes minutes to fill: only when it is asked for by name
+LARGE: Final = 10_000_000
 GROUPS: Final = {"core": CORE_MODES, "js": (*JS_MODES, RESTART), "read": READ_MODES}
-MODES: Final = (*CORE_MODES, *JS_MODES, RESTART, *READ_MODES)
+MODES: Final = (*CORE_MODES, *JS_MODES, RESTART, RESTART_LARGE, *READ_MODES)
 # Modes whose cost does not grow with the payload enough to be worth a second row.
 _ONE_SIZE: Final = ("js-pull-1x2", "js-pull-100x2", "js-sparse", "js-catchup", "js-catchup-pull")
 
@@ -186,14 +188,20 @@ def _plans(options: argparse.Namespace) -> list[Plan]:
     plans: list[Plan] = []
     if not set(options.modes).isdisjoint(CORE_MODES):
         plans.append(replace(_chosen(core, options), starts=options.starts or core.starts))
-    if not set(options.modes).isdisjoint((*JS_MODES, RESTART)):
-        messages = options.restart_messages or streams.restart_messages
-        asked = RESTART in options.modes
-        plans.append(replace(_chosen(streams, options), restart_messages=messages if asked else 0))
+    if not set(options.modes).isdisjoint((*JS_MODES, RESTART, RESTART_LARGE)):
+        plan = _chosen(streams, options)
+        plans.append(replace(plan, restart_messages=_restart_messages(streams, options)))
     if not set(options.modes).isdisjoint(READ_MODES):
         messages = options.catch_up_messages or reading.catch_up
         plans.append(replace(_chosen(reading, options), catch_up=messages))
     return plans
+
+
+def _restart_messages(plan: Plan, options: argparse.Namespace) -> int:
+    if RESTART_LARGE in options.modes:
+        return LARGE
+    asked = RESTART in options.modes
+    return (options.restart_messages or plan.restart_messages) if asked else 0
 
 
 def _chosen(plan: Plan, options: argparse.Namespace) -> Plan:

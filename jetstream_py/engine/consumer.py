@@ -1,10 +1,10 @@
 """One consumer: what to deliver next, and what becomes of it.
 
 A consumer is a position in the stream, the deliveries that are not acked (`unacked`), and an outlet that
-knows where messages go (`pull`, `push`). `serve` is the one loop that delivers: first what must go out again,
-then what is new, as long as the outlet wants more and `max_ack_pending` allows. It is called whenever one
-of these may have changed. It works in slices, so that a consumer with a million messages ahead does not
-keep the loop from others.
+knows where messages go (`pull`, `push`). `serve` is the one loop that delivers: first what must go out
+again, then what is new, as long as the outlet wants more and `max_ack_pending` allows. It is called
+whenever one of these may have changed. It works in slices, so that a consumer with a million messages
+ahead does not keep the loop from others.
 
 Only what is on disk is delivered: `wake` is called after the commit, and reads end at `visible_seq`.
 

@@ -1,10 +1,10 @@
 """Where a consumer is in its stream, and how much lies ahead.
 
-`next_seq` follows the last delivery. With a filter the next match may be far behind it; `_searched` remembers
-how far a search in vain has come, so that it is not repeated. The number of matches ahead is counted once and
-then kept: deliveries take from it, new messages are added when somebody asks, and whatever removes
-messages ahead makes it unknown, so that it is counted anew. That is O(1) amortised per message with any
-filter.
+`next_seq` follows the last delivery. With a filter the next match may be far behind it; `_searched`
+remembers how far a search in vain has come, so that it is not repeated. The number of matches ahead is
+counted once and then kept: deliveries take from it, new messages are added when somebody asks, and
+whatever removes messages ahead makes it unknown, so that it is counted anew. That is O(1) amortised per
+message with any filter.
 
 With `last_per_subject` a list of chosen sequences comes first: the newest message of each subject when the
 consumer was made. What is newer than that follows as with everybody.

@@ -1,8 +1,8 @@
 """The gear for streams: runs of publishes that all go to one collector.
 
-Theory of operation. A bulk publisher of a stream sends `PUB <subject> <reply> <size>` and a payload, again
-and again; each reply is new, so no line is ever in the cache. Here such a run is taken apart by a handful of
-C-level calls instead of a few calls per message:
+Theory of operation. A bulk publisher of a stream sends `PUB <subject> <reply> <size>` and a payload,
+again and again; each reply is new, so no line is ever in the cache. Here such a run is taken apart by a
+handful of C-level calls instead of a few calls per message:
 
 * one `split` at CRLF gives lines and payloads in turns, as long as no payload holds a CRLF;
 * the lines, joined with a mark (LF) between them and split at blanks, give their fields as columns. When

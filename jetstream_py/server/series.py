@@ -1,8 +1,8 @@
 """A series: messages that differ in their subject and in a number that counts up.
 
-PubAcks are such: `MSG <reply> <sid> <size>`, `{"stream":"S","seq":<n>}`, by the ten thousand. They are made
-with one join for up to a thousand of them: all but the last three digits of the number, and so the size, are
-the same, and the last three come from a table.
+PubAcks are such: `MSG <reply> <sid> <size>`, `{"stream":"S","seq":<n>}`, by the ten thousand. They are
+made with one join for up to a thousand of them: all but the last three digits of the number, and so the
+size, are the same, and the last three come from a table.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Start-up: directory, subjects and counters from what the checkpoint and the log say.
 
-1. `dir` becomes the directory, dead bitmaps included.
-2. `sub` becomes the subject table, as far as `K` says that it counts.
-3. Blocks with records above `ck_seq`: from their columns, one more message for each of these.
-4. The log above `ck_lsn`, in order: mark the dead (one that is not found was compacted away), add the changes
-   of counts, raise the floor.
+1. `dir` becomes the directory, dead bitmaps included. 2. `sub` becomes the subject table, as far as `K`
+says that it counts. 3. Blocks with records above `ck_seq`: from their columns, one more message for each
+of these. 4. The log above `ck_lsn`, in order: mark the dead (one that is not found was compacted away),
+add the changes of counts, raise the floor.
 
-No message is read. If an index entry is damaged it is made again from its block; if the subject table is, it
-is counted anew from the blocks' columns.
+No message is read. If an index entry is damaged it is made again from its block; if the subject table is,
+it is counted anew from the blocks' columns.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import lmdb
 import pytest
 
 from benchmarks import disk, wire
+from benchmarks.__main__ import _options, _plans
 from benchmarks.__main__ import main as command
 from benchmarks.cases import Case, Run
 from benchmarks.compare import contenders
@@ -212,3 +213,13 @@ def filled(folder: Path, value: bytes) -> int:
         with env.begin(write=True) as txn:
             txn.put(b"key", value, db=database)
     return disk.used_bytes(folder)
+
+
+def test_the_large_restart_runs_only_by_its_name() -> None:
+    def messages(*argv: str) -> list[int]:
+        return [plan.restart_messages for plan in _plans(_options(argv))]
+
+    assert messages("--modes", "js-restart-10m") == [10_000_000]
+    assert messages("--modes", "js-restart", "--restart-messages", "5") == [5]
+    assert messages("--modes", "js")[0] == 1_000_000
+    assert messages("--modes", "core") == [0]

@@ -1,4 +1,4 @@
-"""`python -m tests.crash [--cycles N] [--cuts N] [--seed S]`: kills and power cuts in their long form."""
+"""`python -m tests.crash`: kills, power cuts and the size of the file, in their long form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash import cycles, kills, powercut
+from tests.crash import cycles, kills, powercut, sizes
 from tests.crash.trace import find_strace
 from tests.support.server import COMMANDS, KINDS, OURS, Kind
 
@@ -19,11 +19,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.crash")
     parser.add_argument("--cycles", type=int, default=50)
     parser.add_argument("--cuts", type=int, default=45)
+    parser.add_argument("--messages", type=int, default=1_000_000, help="to measure the file with")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--server", choices=KINDS, default=OURS, metavar="|".join(COMMANDS))
     args = parser.parse_args()
     if args.server == OURS:
         _core(args.cycles, args.seed)
+        if args.messages:
+            _sizes(args.messages)
     with tempfile.TemporaryDirectory() as directory:
         _kills(args.server, args.cycles, args.seed, Path(directory))
     if find_strace() is None:
@@ -42,6 +45,15 @@ def _core(count: int, seed: int) -> None:
         f"{tally.cycles} kills in {seconds:.1f} s: {tally.published} published, "
         f"{tally.received} received by two readers, all whole and in order"
     )
+
+
+def _sizes(messages: int) -> None:
+    for name, load in (("overwritten keys", sizes.overwrite), ("a work queue", sizes.work_queue)):
+        with tempfile.TemporaryDirectory() as directory:
+            size = load(Path(directory), messages)
+        print(f"{name}: {size}")
+        if size.file >= size.bound:
+            sys.exit("the file is larger than it may be")
 
 
 def _kills(kind: Kind, count: int, seed: int, directory: Path) -> None:
