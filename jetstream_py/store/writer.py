@@ -162,7 +162,7 @@ class Writer:
         if entry.last > ck_seq:
             try:
                 view = entry.view or self._view(sid, entry)[0]
-                _add(
+                count_vanished(
                     vanished,
                     [
                         name
@@ -210,7 +210,7 @@ class Writer:
                 )
                 if is_gone and seq > work.ck_seq
             ]
-        _add(vanished, gone)
+        count_vanished(vanished, gone)
         for source in job.sources:
             self._delete(work.sid, source)
         outcome.swaps.append((job, [self._put(work.sid, piece, fat) for piece, fat in cut(kept)]))
@@ -240,7 +240,8 @@ class Writer:
         return True
 
 
-def _add(counts: dict[bytes, int], names: list[bytes]) -> None:
+def count_vanished(counts: dict[bytes, int], names: list[bytes]) -> None:
+    """The rule: whoever is removed for good, and is newer than the checkpoint, is added."""
     for name in names:
         counts[name] = counts.get(name, 0) + 1
 
