@@ -254,7 +254,7 @@ def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:
 
 
 def describe(request: Request, consumer: Consumer, versions: bool = True) -> ConsumerInfo:
-    config = consumer.config
+    config, ledger = consumer.config, consumer.ledger
     if versions:
         config = replace(config, metadata=with_versions(config.metadata))
     remaining = _pause_remaining(request, consumer)
@@ -266,7 +266,7 @@ def describe(request: Request, consumer: Consumer, versions: bool = True) -> Con
         delivered=_place(
             consumer.delivered_seq, consumer.delivered_stream_seq, consumer.delivered_ns
         ),
-        ack_floor=_place(consumer.floor_seq, consumer.floor_stream_seq, consumer.acked_ns),
+        ack_floor=_place(ledger.floor_seq, ledger.floor_stream_seq, ledger.acked_ns),
         num_ack_pending=consumer.num_ack_pending,
         num_redelivered=consumer.num_redelivered,
         num_waiting=consumer.num_waiting,

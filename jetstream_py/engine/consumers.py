@@ -70,7 +70,7 @@ class Consumers(dict[str, Consumer]):
             written.write(consumer)
         self._shared.events.created(*consumer.names)
         self.announce()
-        consumer.arm()
+        consumer.alarm.arm()
         return consumer
 
     def recover(self) -> None:
@@ -81,7 +81,7 @@ class Consumers(dict[str, Consumer]):
             consumer = Consumer(self._stream, stored.name, stored.config, stored.created, written)
             written.restore(consumer, deltas)
             self._add(consumer)
-            consumer.arm()
+            consumer.alarm.arm()
         if self:
             self.announce()
 
@@ -160,19 +160,19 @@ class Consumers(dict[str, Consumer]):
         if removed:
             self._stream.store.removed = []
             for consumer in list(self.values()):
-                consumer.removed(removed)
+                consumer.ledger.removed(removed)
         first = self._stream.store.first_seq
         if first > self._first_seq:
             self._first_seq = first
             for consumer in list(self.values()):
-                consumer.trimmed(first)
+                consumer.ledger.trimmed(first)
 
     def purged(self, pattern: bytes) -> None:
         """A purge is done."""
         self.purging = False
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
-            consumer.purged(pattern, removed or ())
+            consumer.ledger.purged(pattern, removed or ())
 
     # -- retention ---------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Consumers(dict[str, Consumer]):
             self._interest[subject] = known
         return known
 
-    def settled(self, consumer: Consumer, seqs: Sequence[int]) -> None:
+    def settled(self, seqs: Sequence[int]) -> None:
         """A consumer is done with messages: they go if that was the last reason to keep them."""
         retention = self._stream.config.retention
         if retention == "limits" or not seqs:
@@ -242,4 +242,5 @@ class Consumers(dict[str, Consumer]):
             for consumer in self.values():
                 consumer.position.removed(store.removed[-1])
             store.removed = []
+        self._first_seq = store.first_seq
         self._shared.outbox.commit_soon()
