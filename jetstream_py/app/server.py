@@ -232,6 +232,8 @@ class App:
     async def _release(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        if self._jetstream is not None:
+            self._jetstream.close()  # its last words are for clients that are still there
         links = [session.link for session in self.broker.sessions.values()]
         self.broker.shutdown()
         # Links tell how much is left, not when it is gone; nearly always it is gone already.
@@ -239,8 +241,6 @@ class App:
             if not any(link.pending_bytes() for link in links):
                 break
             await asyncio.sleep(FLUSH_LOOK)
-        if self._jetstream is not None:
-            self._jetstream.close()
         if self._monitor is not None:
             await self._monitor.close()
         if self._ports_file is not None:

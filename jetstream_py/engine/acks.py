@@ -31,7 +31,7 @@ class _Delay(msgspec.Struct):
 
 def delivery(tokens: list[bytes]) -> Delivery | None:
     """From the tokens behind stream and consumer; None when they name nothing."""
-    if len(tokens) < 5 or not tokens[1].isdigit():
+    if not tokens[1].isdigit():
         return None
     return Delivery(_number(tokens[0]), int(tokens[1]), _number(tokens[2]))
 

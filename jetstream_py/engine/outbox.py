@@ -71,7 +71,8 @@ class Outbox:
         self._store = store
         self._soon = soon
         self._failed = failed
-        self.committed: Callable[[], None] = _nothing  # called when answers have left
+        self.committing: Callable[[], None] = _nothing  # called when a commit begins ...
+        self.committed: Callable[[], None] = _nothing  # ... and when its answers have left
         self._held: list[tuple[Publisher, Letter | Acks]] = []  # for the next commit
         self._flying: list[tuple[Publisher, Letter | Acks]] = []  # for the one under way
         self._scheduled = False
@@ -120,6 +121,7 @@ class Outbox:
         if store.busy or store.failed:
             return  # the end of the commit under way looks again
         self._flying, self._held = self._held, []
+        self.committing()
         if store.dirty:
             store.commit(self._done)
         else:

@@ -1,7 +1,10 @@
 """Where the messages of a pull consumer go: to the requests that wait for them.
 
-A run of messages is handed out in turn, gathered per request, and leaves as one delivery per request. A
-request is asked for its inbox's interest when a run begins: within a run nothing can change.
+A run of messages is handed out to the requests in turn. What goes to the same inbox in a row leaves as one
+delivery, and everything leaves in the order of the stream: a client that has two requests open must not see
+its messages out of order. Usually all requests are of one client and without a budget of bytes; then the
+run leaves as a whole, and only the books are kept per request. A request is asked for its inbox's interest
+when a run begins: within a run nothing can change.
 
 With a priority group not everybody may have the next message, and who may depends on what the last one
 changed; then runs have one message and `_choose` looks at the requests anew for each.
@@ -9,7 +12,6 @@ changed; then runs have one message and `_choose` looks at the requests anew for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.api.next_request import BadRequest, NextRequest, parse_next
@@ -20,7 +22,7 @@ from jetstream_py.gotext import duration
 
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
-    from jetstream_py.store import Message
+    from jetstream_py.engine.run import Run
 
 RUN = 500  # messages handed out between two looks at the requests
 CONGESTION = 8 * 1024 * 1024  # bytes on their way to one client, beyond which the others come first
@@ -35,6 +37,9 @@ class Pull:
         self.pinned = Pinned(consumer)
         self.waiting = Waiting(False)
         self._chosen: PullRequest | None = None
+        self._run: Run | None = None  # the run that is being handed out ...
+        self._from = self._to = 0  # ... and which part of it ...
+        self._inbox = b""  # ... is for which inbox
         self.active = consumer.shared.now()  # when somebody last showed up
         self.configure()
 
@@ -87,9 +92,8 @@ class Pull:
         if refusal is None and ask.no_wait:
             refusal = self._nothing_there(ask)
         if refusal is None and len(self.waiting) >= config.max_waiting:
-            self._drop_deserted()
-            if len(self.waiting) >= config.max_waiting:
-                return b"" if ask.idle_heartbeat > 0 else statuses.EXCEEDED_MAX_WAITING
+            self._drop_deserted()  # there may be room for the next one
+            return b"" if ask.idle_heartbeat > 0 else statuses.EXCEEDED_MAX_WAITING
         return refusal
 
     def _group_refusal(self, ask: NextRequest) -> bytes | None:
@@ -151,63 +155,71 @@ class Pull:
                 return request
         return None
 
-    def send(self, messages: Sequence[Message], count: int, pending: int) -> int:
+    def send(self, run: Run) -> int:
         """Hand the messages out. Returns how many somebody took."""
-        consumer = self._consumer
-        pin = self.pinned.id.encode() if self._policy == "pinned_client" else None
-        served: list[PullRequest] = []
-        ends: list[tuple[PullRequest, bytes]] = []
-        dseq, sent = consumer.next_dseq, 0
-        for message in messages:
-            item = consumer.item(message, count, dseq + sent, pending, pin)
-            request = self._taker(sum(map(len, item)), ends)
+        if self._policy == "pinned_client":
+            run.pin(self.pinned.id)
+        now = self._consumer.shared.now()
+        inbox = self.waiting.common_inbox() if self._chosen is None else b""
+        if inbox:
+            sent = min(len(run), self.waiting.wanted())
+            self._deliver(inbox, run, 0, sent)
+            self.waiting.share_out(sent, now)
+            return sent
+        return self._send_each(run, now)
+
+    def _send_each(self, run: Run, now: int) -> int:
+        sizes = run.sizes()
+        self._run, self._from, self._to = run, 0, 0
+        for size in sizes:
+            request = self._taker(size)
             if request is None:
                 break
-            if not request.items:
-                served.append(request)
-            request.items.append(item)
-            self._took(request, ends)
-            sent += 1
-            pending -= count == 1
-        now = consumer.shared.now()
-        for request in served:
-            items, request.items = request.items, []
-            request.beat = now + request.ask.idle_heartbeat if request.beat else 0
-            heard = self._bus.deliver(request.inbox, items)
-            if heard < len(items):
-                consumer.unheard(items[heard:])
-        for request, status in ends:
-            self._status(request.inbox, status)
-        return sent
+            if request.inbox != self._inbox:
+                self._flush()
+                self._inbox = request.inbox
+            self._to += 1
+            if request.beat:
+                request.beat = now + request.ask.idle_heartbeat
+            self._took(request)
+        self._flush()
+        return self._to
 
-    def _taker(self, size: int, ends: list[tuple[PullRequest, bytes]]) -> PullRequest | None:
+    def _taker(self, size: int) -> PullRequest | None:
         """The request whose turn it is; those that have no bytes left for it end here."""
         while self.waiting:
             request = self._chosen or self.waiting.first()
-            if not request.ask.max_bytes or size <= request.budget:
-                request.budget -= size if request.ask.max_bytes else 0
+            if not request.ask.max_bytes:
                 return request
-            self._end(request, statuses.MAX_BYTES, ends)
+            if size <= request.budget:
+                request.budget -= size
+                return request
+            self.finish(request, statuses.MAX_BYTES)
             if self._chosen is not None:
                 return None
         return None
 
-    def _took(self, request: PullRequest, ends: list[tuple[PullRequest, bytes]]) -> None:
+    def _took(self, request: PullRequest) -> None:
         request.delivered += 1
         request.left -= 1
         if request.left > 0:
             if self._chosen is None:
                 self.waiting.turn()
         elif request.ask.max_bytes and request.budget > 0:
-            self._end(request, statuses.BATCH_COMPLETED, ends)
+            self.finish(request, statuses.BATCH_COMPLETED)
         else:
             self.waiting.remove(request)
 
-    def _end(
-        self, request: PullRequest, why: tuple[int, str], ends: list[tuple[PullRequest, bytes]]
-    ) -> None:
-        self.waiting.remove(request)
-        ends.append((request, statuses.ended(why, request.left, request.budget)))
+    def _flush(self) -> None:
+        """What was handed out in a row for one inbox leaves."""
+        if self._run is not None and self._from < self._to:
+            self._deliver(self._inbox, self._run, self._from, self._to)
+            self._from = self._to
+
+    def _deliver(self, inbox: bytes, run: Run, start: int, end: int) -> None:
+        heard = self._bus.deliver(inbox, *run.part(start, end))
+        if heard < end - start:
+            self._consumer.unheard(run.seqs[start + heard : end])
 
     def congested(self) -> bool:
         return self._bus.backlog(self.waiting.first().inbox) > CONGESTION
@@ -254,7 +266,9 @@ class Pull:
     # -- ends --------------------------------------------------------------------------------------
 
     def finish(self, request: PullRequest, why: tuple[int, str]) -> None:
+        """A request ends before it got everything; what it did get leaves first."""
         self.waiting.remove(request)
+        self._flush()
         self._status(request.inbox, statuses.ended(why, request.left, request.budget))
 
     def _drop_deserted(self) -> None:
@@ -266,6 +280,10 @@ class Pull:
     def _status(self, inbox: bytes, block: bytes) -> None:
         self._bus.publish(inbox, b"", b"", block)
 
-    def close(self, block: bytes) -> None:
-        for request in self.waiting.clear():
-            self._status(request.inbox, block)
+    def close(self, deleted: bool) -> None:
+        for request in self.waiting:
+            if deleted:
+                self._status(request.inbox, statuses.CONSUMER_DELETED)
+            else:
+                self.finish(request, statuses.SERVER_SHUTDOWN)
+        self.waiting.clear()

@@ -31,7 +31,14 @@ class Bus(Publisher, Protocol):
 
     def unsubscribe(self, sub: Any) -> None: ...
 
-    def deliver(self, inbox: bytes, items: list[Item]) -> int:
+    def deliver(
+        self,
+        inbox: bytes,
+        subjects: list[bytes],
+        replies: list[bytes],
+        headers: list[bytes],
+        datas: list[bytes],
+    ) -> int:
         """Send messages that keep their subjects to the listeners of `inbox`. How many had one."""
         ...
 
@@ -100,6 +107,8 @@ class Shared:
         self.domain = domain
         self.events: Events  # set by the API, which knows how advisories look
         self._news: list[Stream] = []
+        self._flying_news: list[Stream] = []  # of the commit under way
+        outbox.committing = self._take_off
         outbox.committed = self._tell
 
     def now(self) -> int:
@@ -111,7 +120,13 @@ class Shared:
         self._news.append(stream)
         self.outbox.commit_soon()
 
+    def _take_off(self) -> None:
+        """A commit begins: what is announced from now on belongs to the next one."""
+        self._flying_news, self._news = self._news, []
+        for stream in self._flying_news:
+            stream.consumers.announced = False
+
     def _tell(self) -> None:
-        news, self._news = self._news, []
+        news, self._flying_news = self._flying_news, []
         for stream in news:
             stream.consumers.wake()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jetstream_py.api.next_request import NextRequest
-    from jetstream_py.engine.shared import Item
 
 
 class PullRequest:
@@ -28,7 +27,6 @@ class PullRequest:
         "delivered",
         "expires",
         "inbox",
-        "items",
         "left",
         "pin",
         "since",
@@ -44,7 +42,6 @@ class PullRequest:
         self.expires = now + ask.expires if ask.expires else 0
         self.beat = now + ask.idle_heartbeat if ask.idle_heartbeat > 0 else 0
         self.pin = ask.id
-        self.items: list[Item] = []  # what leaves with the run that is being sent
 
     def due(self) -> int:
         """When something happens to it by itself, 0 for never."""
@@ -52,9 +49,11 @@ class PullRequest:
             return min(self.beat, self.expires)
         return self.beat or self.expires
 
-    @property
-    def done(self) -> bool:
-        return self.delivered > 0 and self.left <= 0
+    def got(self, count: int, now: int) -> None:
+        self.delivered += count
+        self.left -= count
+        if self.beat:
+            self.beat = now + self.ask.idle_heartbeat
 
 
 class Waiting:
@@ -99,14 +98,37 @@ class Waiting:
         else:
             self._queue.remove(request)
 
-    def clear(self) -> list[PullRequest]:
-        gone = list(self._queue)
+    def clear(self) -> None:
         self._queue.clear()
-        return gone
 
     def wanted(self) -> int:
         """Messages that all of them still want."""
         return sum([max(1, request.left) for request in self._queue])
+
+    def common_inbox(self) -> bytes:
+        """The inbox of all requests, if they have one and none counts bytes."""
+        inbox = self._queue[0].inbox
+        for request in self._queue:
+            if request.inbox != inbox or request.ask.max_bytes:
+                return b""
+        return inbox
+
+    def share_out(self, count: int, now: int) -> None:
+        """So many messages went to the requests in turn."""
+        if self._prioritized or len(self._queue) > 1:
+            while count:
+                request = self._queue[0]
+                request.got(1, now)
+                count -= 1
+                if request.left > 0:
+                    self.turn()
+                else:
+                    self._queue.popleft()
+            return
+        request = self._queue[0]
+        request.got(count, now)
+        if request.left <= 0:
+            self._queue.clear()
 
     def next_due(self) -> int | None:
         return min([due for request in self._queue if (due := request.due())], default=None)

@@ -162,7 +162,7 @@ class Writer:
         if entry.last > ck_seq:
             try:
                 view = entry.view or self._view(sid, entry)[0]
-                _add(
+                count_vanished(
                     vanished,
                     [
                         name
@@ -181,24 +181,10 @@ class Writer:
         kept = Columns()
         gone: list[bytes] = []
         for source, dead in zip(job.sources, job.dead, strict=True):
-            try:
-                view, value = self._view(work.sid, source)
-            except Damaged:
-                outcome.bad.append((source, None))
+            # A block of a moment ago is still decoded. (The loop may let go of it at any time.)
+            messages = source.page or self._read(work.sid, source, dead, outcome)
+            if messages is None:
                 return
-            try:
-                messages = view.columns(value)
-            except Damaged:
-                lost = [
-                    i for i in range(view.n) if not (dead and dead[i]) and _is_bad(view, value, i)
-                ]
-                if lost:
-                    outcome.bad.append((source, lost))
-                    return
-                messages = Columns()
-                for i in range(view.n):
-                    record = b"" if dead and dead[i] else view.record(value, i)
-                    messages.append(*view.message(i, record))
             if dead is None:
                 kept.join(messages)
                 continue
@@ -210,10 +196,32 @@ class Writer:
                 )
                 if is_gone and seq > work.ck_seq
             ]
-        _add(vanished, gone)
+        count_vanished(vanished, gone)
         for source in job.sources:
             self._delete(work.sid, source)
         outcome.swaps.append((job, [self._put(work.sid, piece, fat) for piece, fat in cut(kept)]))
+
+    def _read(
+        self, sid: int, source: Block, dead: bytes | None, outcome: Outcome
+    ) -> Columns | None:
+        """All of a block; None when a live record is damaged."""
+        try:
+            view, value = self._view(sid, source)
+        except Damaged:
+            outcome.bad.append((source, None))
+            return None
+        try:
+            return view.columns(value)
+        except Damaged:
+            lost = [i for i in range(view.n) if not (dead and dead[i]) and _is_bad(view, value, i)]
+        if lost:
+            outcome.bad.append((source, lost))
+            return None
+        messages = Columns()
+        for i in range(view.n):
+            record = b"" if dead and dead[i] else view.record(value, i)
+            messages.append(*view.message(i, record))
+        return messages
 
     # -- ranges ------------------------------------------------------------------------------------
     def _delete_range(
@@ -240,7 +248,8 @@ class Writer:
         return True
 
 
-def _add(counts: dict[bytes, int], names: list[bytes]) -> None:
+def count_vanished(counts: dict[bytes, int], names: list[bytes]) -> None:
+    """The rule: whoever is removed for good, and is newer than the checkpoint, is added."""
     for name in names:
         counts[name] = counts.get(name, 0) + 1
 
