@@ -81,6 +81,7 @@ CHECKPOINT_SLICE: Final = 4096  # subjects a run, runs of a long table go into o
 CHECKPOINT_DIRS: Final = 1024  # dead bitmaps refreshed per group
 PURGE_RECORDS: Final = 4096  # messages a purge drops before others have their turn (some 15 ms)
 PURGE_BLOCKS: Final = 48  # ... or blocks it looks at
+PURGE_QUEUE: Final = 1000  # purges of a stream that wait for the one that runs
 RANGE_DELETE: Final = 2000  # keys of a deleted stream that one group removes
 VIEW_CACHE: Final = 32 * 1024 * 1024  # columns of blocks kept decoded, bytes
 PAGE_CACHE: Final = 32 * 1024 * 1024  # messages of blocks kept decoded, bytes

@@ -58,13 +58,18 @@ def create_durable(request: Request) -> Answer:
 
 
 def _create(request: Request, durable: bool) -> Answer:
-    body = decode_body(request.body, CreateConsumerRequest)
+    body = decode_body(request.body, CreateConsumerRequest, request.strict)
     given = named_config(body, request.name, request.consumer, request.filter, durable)
     if given.num_replicas > 1:
         raise error(E.STREAM_REPLICAS_NOT_SUPPORTED)
     stream = request.js.stream(request.name)
     _check_identity(request, stream, given)
-    rules = ConsumerRules(stream.config)
+    settings = request.js.settings
+    rules = ConsumerRules(
+        stream.config,
+        max_ack_pending=settings.max_ack_pending,
+        max_batch=settings.max_request_batch,
+    )
     if given.name and given.direct and given.sourcing and stream.config.retention == "limits":
         # A mirror that comes back must not find the consumer that it left.
         given = replace(given, name=f"{given.name}-{_random_name(request)}")
@@ -154,7 +159,7 @@ def delete(request: Request) -> bytes:
 
 
 def names(request: Request) -> bytes:
-    body = decode_optional(request.body, ConsumersRequest)
+    body = decode_optional(request.body, ConsumersRequest, request.strict)
     found = sorted(consumer.name for consumer in _shown(request))
     offset = min(max(body.offset, 0), len(found))
     page = found[offset : offset + NAMES_PAGE]
@@ -164,7 +169,7 @@ def names(request: Request) -> bytes:
 
 
 def listing(request: Request) -> bytes:
-    body = decode_optional(request.body, ConsumersRequest)
+    body = decode_optional(request.body, ConsumersRequest, request.strict)
     found = sorted(_shown(request), key=lambda consumer: consumer.name)
     offset = min(max(body.offset, 0), len(found))
     page = [
@@ -184,7 +189,7 @@ def _shown(request: Request) -> list[Consumer]:
 
 
 def pause(request: Request) -> bytes:
-    body = decode_optional(request.body, PauseRequest)
+    body = decode_optional(request.body, PauseRequest, request.strict)
     consumer = _consumer(request)
     until = _pause_until(body)
     if until != consumer.config.pause_until:

@@ -105,7 +105,8 @@ class Consumers(dict[str, Consumer]):
 
     def ack_start_v2(self, name: str) -> bytes:
         """The first tokens of ack subjects that name domain and account."""
-        return f"$JS.ACK._.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
+        domain = self._shared.domain or "_"
+        return f"$JS.ACK.{domain}.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
 
     def delete(self, name: str) -> None:
         consumer = self.pop(name, None)

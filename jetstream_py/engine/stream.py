@@ -21,7 +21,7 @@ from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
-from jetstream_py.engine.purge import PurgeDone, run_purge
+from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.transform import Transform, compile_transform
 from jetstream_py.timers import Timer
@@ -29,7 +29,7 @@ from jetstream_py.timers import Timer
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
     from jetstream_py.engine.shared import Item, Shared
-    from jetstream_py.store import StreamStore
+    from jetstream_py.store import Purge, StreamStore
 
 MAX_HEADERS = 65_535
 NO_LIMIT = 1 << 62
@@ -48,6 +48,7 @@ class Stream:
         self.dedupe = Dedupe(0)
         self.consumers = Consumers(self)
         self.closed = False
+        self._purges = Purges(self)
         self._last_id = b""  # of the newest message; outlives it
         self._age: Timer | None = None
         self._ids: Timer | None = None
@@ -329,6 +330,11 @@ class Stream:
     def purge(self, pattern: bytes, before: int, keep: int, done: PurgeDone) -> None:
         """`done` gets the count, at once or after a while (`purge`), or None if the stream is gone."""
         self._check_open(self.config.deny_purge, 10110, "stream purge not permitted")
+        end = before or self.store.last_seq + 1  # what comes later is not meant
+
+        def begin() -> Purge:
+            self.consumers.purging = True
+            return self.store.begin_purge(pattern, end, keep)
 
         def finish(count: int | None) -> None:
             if count is not None:
@@ -336,9 +342,7 @@ class Stream:
                 self.consumers.purged(pattern)
             done(count)
 
-        self.consumers.purging = True
-
-        run_purge(self, self.store.begin_purge(pattern, before, keep), finish)
+        self._purges.run(begin, finish)
 
     def _purged(self, before: int) -> None:
         store = self.store
