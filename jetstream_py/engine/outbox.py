@@ -8,8 +8,8 @@ after another sees its effect without waiting for the disk in between.
 
 Groups form by themselves: a commit takes everything staged so far, and whatever arrives while it runs
 makes the next one. The slower the disk, the larger the group. Before it starts, the loop is let turn as long
-as each turn brings more (four times at most): a client fills its window in pieces, and a turn without news
-costs a hundredth of a sync.
+as each turn brings more (four times at most): a client fills its window in pieces. Where nothing came, as
+with one message at a time, the next seven commits do not wait.
 
 When a commit fails nothing that waited is sent, ever: the store is fail-stop, and `broken` says why.
 """
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 GATHER = 4  # turns of the loop to wait for more
+SKIP = 7  # commits that do not, after one that waited in vain
 
 
 class Letter(NamedTuple):
@@ -81,6 +82,7 @@ class Outbox:
         self._scheduled = False
         self._gathered = 0  # answers that waited when the loop last turned ...
         self._turns = 0  # ... and how often it was let turn
+        self._skip = 0  # commits that are not to wait
 
     def send(
         self,
@@ -121,11 +123,15 @@ class Outbox:
             self._soon(self._commit)
 
     def _commit(self) -> None:
-        if len(self._held) > self._gathered and self._turns < GATHER:
+        if not self._skip and len(self._held) > self._gathered and self._turns < GATHER:
             self._gathered = len(self._held)
             self._turns += 1
             self._soon(self._commit)
             return
+        if self._skip:
+            self._skip -= 1
+        elif self._turns < 2:
+            self._skip = SKIP  # nothing came
         self._gathered = self._turns = 0
         self._scheduled = False
         store = self._store
