@@ -158,6 +158,10 @@ class StreamStore(Protocol):
         """Messages with headers stored at or after `since_ts`, oldest first; `data` may be empty."""
         ...
 
+    def headed(self, seq: int, up_to: int) -> Iterator[Message]:
+        """Messages with headers from `seq` to `up_to`; `data` may be empty."""
+        ...
+
 
 def read_some(store: StreamStore, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
     """`run` by asking for one after the other."""
