@@ -548,7 +548,10 @@ class FileStream:
         return self.scan.deleted()
 
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
-        return self.scan.with_headers(since_ts)
+        return self.scan.with_headers(self.seq_at(since_ts), self.last_seq, since_ts)
+
+    def headed(self, seq: int, up_to: int) -> Iterator[Message]:
+        return self.scan.with_headers(seq, up_to)
 
     # -- groups ------------------------------------------------------------------------------------
     def take(self) -> Work:
