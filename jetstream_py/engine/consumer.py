@@ -17,20 +17,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jetstream_py import headers as hdr
-from jetstream_py.engine import acks
+from jetstream_py.engine.ack_desk import AckDesk
 from jetstream_py.engine.position import Position
 from jetstream_py.engine.pull import Pull
 from jetstream_py.engine.push import Push
+from jetstream_py.engine.run import Run
 from jetstream_py.engine.unacked import Unacked
+from jetstream_py.store import Columns
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
+    from jetstream_py.engine.acks import Delivery
     from jetstream_py.engine.journal import Delta, Journal
-    from jetstream_py.engine.shared import Item
     from jetstream_py.engine.stream import Stream
-    from jetstream_py.store import Message
 
 DELETED = "Unacknowledged message was deleted"
 BY_LIMITS = "Message deleted by stream limits"
@@ -67,13 +67,13 @@ class Consumer:
         self.delivered_ns = self.acked_ns = 0
         self._serving = False
         self._scheduled = False
-        self._sampled = 0
         self._unheard: list[int] = []
         self._replay_due = 0
         self._replay_from: tuple[int, int] | None = None  # stored time and delivery of the last one
         self._alarm: Timer | None = None
         self._alarm_at = 0
-        self._ack_start = b"$JS.ACK.%b.%b." % self.tokens
+        self.ack_form = (b"$JS.ACK.%b.%b." % self.tokens).replace(b"%", b"%%")
+        self.desk = AckDesk(self)
         self.pull = Pull(self)
         self.outlet: Pull | Push = Push(self) if config.deliver_subject else self.pull
         self._configure()
@@ -81,7 +81,7 @@ class Consumer:
     def _configure(self) -> None:
         config = self.config
         self._max_pending = config.max_ack_pending if config.ack_policy != "none" else -1
-        self._sample = _percent(config.sample_freq)
+        self.sample = _percent(config.sample_freq)
         self.paused_until_ns = config.pause_ns or 0
         self._was_paused = self.paused
 
@@ -178,9 +178,9 @@ class Consumer:
 
     def needs(self, seq: int, subject: bytes) -> bool:
         """Is this consumer a reason to keep a message?"""
-        if self.position.waits_for(seq):
-            return self.position.covers(subject)
-        return seq in self.unacked or seq in self.unacked.redeliveries
+        unacked = self.unacked
+        wanted = self.position.waits_for(seq) or seq in unacked.dseq or seq in unacked.redeliveries
+        return wanted and self.position.covers(subject)
 
     @property
     def at_limit(self) -> bool:
@@ -230,17 +230,17 @@ class Consumer:
                 outlet.at_end()
                 return
             if self.config.replay_policy == "original":
-                messages = messages[:1]
-                if not self._on_time(messages[0]):
+                messages = messages.part(0, 1)
+                if not self._on_time(messages.times[0]):
                     return
-            sent = outlet.send(messages, 1, self.num_pending() - 1)
+            sent = outlet.send(Run(self, messages, 1, self.num_pending() - 1))
             if not sent:
                 return
-            messages = messages[:sent]
+            messages = messages.part(0, sent)
             self._delivered(messages)
             if self._unheard:
                 self._requeue_unheard()
-            left -= sum([len(message.data) for message in messages]) + 100 * sent
+            left -= sum(map(len, messages.datas)) + 100 * sent
 
     def _continue_later(self, at_once: bool) -> None:
         if not at_once:
@@ -253,26 +253,24 @@ class Consumer:
         self._scheduled = False
         self.serve()
 
-    def _delivered(self, messages: Sequence[Message]) -> None:
+    def _delivered(self, messages: Columns) -> None:
         """New messages have left."""
-        count = len(messages)
+        seqs = messages.seqs
         if self.config.ack_policy == "none":
-            self.floor_seq = self.next_dseq + count - 1
-            self.floor_stream_seq = messages[-1].seq
+            self.floor_seq = self.next_dseq + len(seqs) - 1
+            self.floor_stream_seq = seqs[-1]
         else:
-            seqs = [message.seq for message in messages]
             self.unacked.deliver(seqs, self.next_dseq, self.shared.now())
-        self.next_dseq += count
-        self.position.advance(messages)
+        self.next_dseq += len(seqs)
+        self.position.advance(seqs)
         self.delivered_ns = self.shared.clock.now_ns()
         if self.config.ack_policy == "none":
-            self.stream.consumers.settled(self, [message.seq for message in messages])
-        self._changed()
+            self.stream.consumers.settled(self, seqs)
+        self.changed()
 
-    def unheard(self, items: list[Item]) -> None:
+    def unheard(self, seqs: list[int]) -> None:
         """They left, but their listener was gone: they go out again at once."""
-        at = len(self._ack_start)
-        self._unheard += [int(reply[at:].split(b".")[1]) for _, reply, _, _ in items]
+        self._unheard += seqs
 
     def _requeue_unheard(self) -> None:
         for seq in self._unheard:
@@ -294,7 +292,9 @@ class Consumer:
         if 0 < most <= redeliveries:
             self._give_up(seq)
             return True
-        if not self.outlet.send([message], redeliveries + 1, self.num_pending()):
+        if not self.outlet.send(
+            Run(self, Columns.of([message]), redeliveries + 1, self.num_pending())
+        ):
             unacked.put_back(seq)
             return False
         unacked.redeliveries[seq] = redeliveries
@@ -302,7 +302,7 @@ class Consumer:
         self.next_dseq += 1
         self.delivered_ns = self.shared.clock.now_ns()
         self._requeue_unheard()
-        self._changed()
+        self.changed()
         return True
 
     def _give_up(self, seq: int) -> None:
@@ -310,7 +310,7 @@ class Consumer:
         deliveries = self.unacked.redeliveries.get(seq, 0) + 1
         self.unacked.give_up(seq)
         self.shared.events.max_deliver(*self.names, seq, deliveries)
-        self._changed()
+        self.changed()
 
     def _redeliver_late(self, now: int) -> None:
         most = self.config.max_deliver
@@ -320,99 +320,41 @@ class Consumer:
             else:
                 self.unacked.queue(seq)
 
-    def _on_time(self, message: Message) -> bool:
+    def _on_time(self, ts: int) -> bool:
         """Replay as it was: may the message leave already?"""
         now = self.shared.now()
         if self._replay_from is not None:
             stored, left = self._replay_from
-            due = left + message.ts - stored
+            due = left + ts - stored
             if due > now:
                 self._replay_due = due
                 self._ring_at(due)
                 return False
-        self._replay_from = (message.ts, now)
+        self._replay_from = (ts, now)
         return True
 
-    def item(
-        self, message: Message, count: int, dseq: int, pending: int, pin: bytes | None = None
-    ) -> Item:
-        """The message as the client gets it."""
-        seq, ts, subject, headers, data = message
-        reply = self._ack_start + b"%d.%d.%d.%d.%d" % (count, seq, dseq, ts, pending)
-        if self.config.headers_only:
-            headers, data = hdr.extend(headers, (hdr.MSG_SIZE, b"%d" % len(data))), b""
-        if pin is not None:
-            headers = hdr.extend(headers, (hdr.PIN_ID, pin))
-        return subject, reply, headers, data
-
-    def _changed(self) -> None:
+    def changed(self) -> None:
         if self.journal is not None:
             self.journal.changed(self)
 
     # -- acks --------------------------------------------------------------------------------------
 
-    def take_acks(self, items: list[Item]) -> None:
-        """Acks as they came in one read."""
-        at = len(self._ack_start)
-        self._acks(at, items, exact=True)
-
-    def take_acks_v2(self, items: list[Item]) -> None:
-        """The same on subjects that name domain and account."""
-        self._acks(len(self.stream.consumers.ack_start_v2(self.name)), items, exact=False)
-
-    def _acks(self, at: int, items: list[Item], exact: bool) -> None:
-        confirmed: list[bytes] = []
-        for subject, reply, _, data in items:
-            tokens = subject[at:].split(b".")
-            if len(tokens) < 5 or (len(tokens) > 5 and exact):
-                self._no_responder(subject, reply)
-                continue
-            named = acks.delivery(tokens)
-            if named is None or named.seq >= self.position.next_seq:
-                continue
-            if data in acks.ACKS:
-                self._ack(named)
-            elif data.startswith(acks.NEXT):
-                self._ack(named)
-                if reply:
-                    self.pull.request(reply, data[len(acks.NEXT) :].strip())
-                continue
-            else:
-                self._other_word(named, data)
-            if reply:
-                confirmed.append(reply)
-        self._changed()
-        if confirmed:
-            if self.journal is not None:
-                self.journal.write(self)
-            for reply in confirmed:
-                self.shared.outbox.send(self.shared.bus, reply, b"")
-        self.serve()
-
-    def _no_responder(self, subject: bytes, reply: bytes) -> None:
-        """On a subject with another number of tokens nobody listens."""
-        if reply:
-            block = b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject
-            self.shared.bus.publish(reply, b"", b"", block)
-
-    def _ack(self, named: acks.Delivery) -> None:
-        seq = named.seq
-        since = self.unacked.since.get(seq, 0)
-        settled = self._finish(named)
-        if settled and self._sample:
-            self._sampled += self._sample
-            if self._sampled >= 100:
-                self._sampled %= 100
-                took = self.shared.now() - since
-                self.shared.events.ack_sample(*self.names, named.dseq, seq, took, named.deliveries)
-
-    def _finish(self, named: acks.Delivery) -> int:
+    def finish(self, named: Delivery) -> int:
         """Acked or terminated. Returns the consumer's sequence if one delivery was settled by it."""
         if self.config.ack_policy == "all":
             self.ack_upto(named.dseq, named.seq)
             return 0
         self.acked_ns = self.shared.clock.now_ns()
         return self._settle(named.seq)
+
+    def settle_run(self, seqs: list[int]) -> None:
+        """Many acks as one step; none of them was delivered twice."""
+        self.acked_ns = self.shared.clock.now_ns()
+        dseqs = self.unacked.settle_run(seqs)
+        if dseqs:
+            self._raise_floor(self.floor_seq + 1 in dseqs)
+        self.stream.consumers.settled(self, seqs)
+        self.changed()
 
     def ack_upto(self, dseq: int, seq: int) -> None:
         """Everything up to a delivery is acked."""
@@ -422,32 +364,23 @@ class Consumer:
         settled = self.unacked.settle_upto(seq)
         self.floor_seq, self.floor_stream_seq = dseq, seq
         self.stream.consumers.settled(self, settled)
-        self._changed()
+        self.changed()
 
     def _settle(self, seq: int) -> int:
         """A delivery is done with; the floor follows if it was the lowest."""
         dseq = self.unacked.settle(seq)
-        if not len(self.unacked) and dseq:
-            self.floor_seq, self.floor_stream_seq = self.next_dseq - 1, self.position.next_seq - 1
-        elif dseq and dseq == self.floor_seq + 1:
-            oldest = self.unacked.oldest()
-            self.floor_seq, self.floor_stream_seq = self.unacked.dseq[oldest] - 1, oldest - 1
+        if dseq:
+            self._raise_floor(dseq == self.floor_seq + 1)
         self.stream.consumers.settled(self, [seq])
         return dseq
 
-    def _other_word(self, named: acks.Delivery, data: bytes) -> None:
-        deliveries, seq, dseq = named
-        now = self.shared.now()
-        if data.startswith(acks.NAK):
-            if seq in self.unacked:
-                self.unacked.nak(seq, acks.nak_delay(data), now)
-                self.shared.events.nak(*self.names, dseq, seq, deliveries)
-        elif data.startswith(acks.TERM):
-            self._finish(named)
-            reason = data[len(acks.TERM) :].strip().decode("utf-8", "replace")
-            self.shared.events.terminated(*self.names, dseq, seq, deliveries, reason)
-        elif data == acks.PROGRESS and seq in self.unacked:
-            self.unacked.extend(seq, now)
+    def _raise_floor(self, lowest: bool) -> None:
+        """Deliveries were settled, the lowest one among them or not."""
+        oldest = self.unacked.oldest()
+        if not oldest:
+            self.floor_seq, self.floor_stream_seq = self.next_dseq - 1, self.position.next_seq - 1
+        elif lowest:
+            self.floor_seq, self.floor_stream_seq = self.unacked.dseq[oldest] - 1, oldest - 1
 
     # -- what happens to the stream ----------------------------------------------------------------
 
@@ -472,9 +405,13 @@ class Consumer:
     def _terminate(self, seq: int, reason: str = DELETED) -> None:
         self.acked_ns = self.shared.clock.now_ns()
         deliveries = max(1, self.unacked.redeliveries.get(seq, 0))  # as nats-server counts here
-        dseq = self._settle(seq)
+        dseq = self.unacked.dseq[seq]
+        if self.config.ack_policy == "all":
+            self.ack_upto(dseq, seq)
+        else:
+            self._settle(seq)
         self.shared.events.terminated(*self.names, dseq, seq, deliveries, reason)
-        self._changed()
+        self.changed()
 
     def _vanished(self, seq: int) -> None:
         """It is due again, and not there any more."""
@@ -486,6 +423,9 @@ class Consumer:
         everything = pattern and position.within(pattern)
         if pattern and not everything:
             self._purged_some(removed)
+            if position.touches(pattern):
+                self._follow_the_head()
+            self.changed()
             return
         for seq in [seq for seq in unacked.dseq if everything or store.get(seq) is None]:
             self.acked_ns = self.shared.clock.now_ns()
@@ -498,7 +438,7 @@ class Consumer:
             position.removed(position.next_seq)
         if not len(unacked):
             self.floor_seq, self.floor_stream_seq = self.next_dseq - 1, self.position.next_seq - 1
-        self._changed()
+        self.changed()
 
     def _purged_some(self, removed: Sequence[int]) -> None:
         if removed:
@@ -507,7 +447,13 @@ class Consumer:
             if seq in self.unacked:
                 self.acked_ns = self.shared.clock.now_ns()
                 self._settle(seq)
-        self._changed()
+
+    def _follow_the_head(self) -> None:
+        """The stream may begin later than the consumer would go on."""
+        if self.position.next_seq < self.stream.store.first_seq:
+            self.position.move(self.stream.store.first_seq)
+            if not len(self.unacked):
+                self._raise_floor(lowest=True)
 
     # -- administration ----------------------------------------------------------------------------
 

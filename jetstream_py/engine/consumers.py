@@ -25,7 +25,6 @@ from jetstream_py.nuid import DIGITS
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
     from jetstream_py.engine.stream import Stream
-    from jetstream_py.store import Message
 
 ACCOUNT = "$G"
 RELEASE_RUN = 500  # messages looked at together when it is decided what may go
@@ -98,9 +97,9 @@ class Consumers(dict[str, Consumer]):
         self._subs[consumer.name] = subs = []
         if consumer.config.ack_policy in ("all", "explicit"):
             ack_start = b"$JS.ACK.%b.%b." % consumer.tokens
-            subs.append(bus.collect(ack_start + b">", consumer.take_acks))
+            subs.append(bus.collect(ack_start + b">", consumer.desk.take))
             v2 = self.ack_start_v2(consumer.name)
-            subs.append(bus.collect(v2 + b">", consumer.take_acks_v2))
+            subs.append(bus.collect(v2 + b">", consumer.desk.take_v2))
         self.refilter()
         self._stream.store.removed = self._stream.store.removed or []
 
@@ -202,12 +201,11 @@ class Consumers(dict[str, Consumer]):
                 store.discard(seq)
             else:
                 message = store.get(seq)
-                if message is not None and not self._needed(message):
+                if message is not None and not self._needed(seq, message.subject):
                     store.discard(seq)
         self._shared.outbox.commit_soon()
 
-    def _needed(self, message: Message) -> bool:
-        seq, subject = message.seq, message.subject
+    def _needed(self, seq: int, subject: bytes) -> bool:
         if self._holder is not None and self._holder.needs(seq, subject):
             return True
         for consumer in self.values():
@@ -231,11 +229,17 @@ class Consumers(dict[str, Consumer]):
                 self._release(consumer.position.pattern, consumer.position.next_seq - 1)
 
     def _release(self, pattern: bytes, up_to: int) -> None:
+        """Nobody needs these, so to nobody they are lost: what is owed stays owed."""
+        self.settle()
         store = self._stream.store
         seq = store.first_seq
         while run := store.run(seq, RELEASE_RUN, pattern, up_to):
-            for message in run:
-                if not self._needed(message):
-                    store.discard(message.seq)
-            seq = run[-1].seq + 1
+            for seq, subject in zip(run.seqs, run.subjects, strict=True):
+                if not self._needed(seq, subject):
+                    store.discard(seq)
+            seq = run.seqs[-1] + 1
+        if store.removed:
+            for consumer in self.values():
+                consumer.position.removed(store.removed[-1])
+            store.removed = []
         self._shared.outbox.commit_soon()

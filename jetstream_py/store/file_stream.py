@@ -18,13 +18,14 @@ from . import compact
 from .block import OVERHEAD, Damaged, View, message_size
 from .bulk import Bulk
 from .checkpoint import Checkpointer
+from .columns import Columns
 from .directory import Directory
 from .group import Outcome, Work
 from .home import Home
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
-from .scan import Scan
+from .scan import NOTHING, Scan
 from .search import Search
 from .subjects import Filter, SubjectTable, is_name
 from .summary import Block
@@ -510,16 +511,16 @@ class FileStream:
                 return _NOTHING
         return wanted
 
-    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> Columns:
         if seq < self.first_seq:
             seq = self.first_seq
         wanted = None
         if pattern not in (b"", b">"):
             if pattern not in self.table.last and is_name(pattern):
-                return []
+                return NOTHING
             wanted = self._wanted(pattern, seq)
             if wanted is _NOTHING:
-                return []
+                return NOTHING
         return self.scan.run(seq, most, wanted, up_to)
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:

@@ -13,8 +13,9 @@ from itertools import repeat
 
 from jetstream_py import limits
 
+from .columns import Columns
 from .subjects import SubjectTable
-from .types import Message, read_some
+from .types import Message
 
 OVERHEAD = 16  # of a message in the stream's `bytes`
 
@@ -305,8 +306,15 @@ class MemoryStream:
             (self._all[at] for at in self._order.since(seq) if self._all[at].subject in names), None
         )
 
-    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
-        return read_some(self, seq, most, pattern, up_to)
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> Columns:
+        found = Columns()
+        while len(found) < most and seq <= up_to:
+            message = self.next(seq, pattern)
+            if message is None or message.seq > up_to:
+                break
+            found.append(*message)
+            seq = message.seq + 1
+        return found
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import limits
 
+from .columns import Columns
 from .subjects import Filter
 from .summary import Block
 from .types import Message
@@ -19,6 +20,7 @@ from .types import Message
 if TYPE_CHECKING:
     from .file_stream import FileStream
 
+NOTHING = Columns()
 PAGE_WORTH = 6  # records of a block from which on it pays to decode it as a whole
 
 
@@ -44,11 +46,11 @@ class Scan:
         message = stream.tail.first(seq, wanted)
         return None if message is None else message.seq
 
-    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> list[Message]:
+    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> Columns:
         """The first live matches from `seq` to `up_to`, at most so many."""
         stream = self._stream
         directory = stream.directory
-        found: list[Message] = []
+        found = NOTHING
         k = directory.at(seq)
         while k < len(directory.blocks) and len(found) < most:
             block = directory.blocks[k]
@@ -56,25 +58,28 @@ class Scan:
                 return found
             if block.live:
                 start = directory.position(block, seq) if block.first < seq else 0
-                found += self._run_in(block, start, most - len(found), wanted)
+                part = self._run_in(block, start, most - len(found), wanted)
+                found = found.joined(part) if len(found) else part
             k += 1
-        if found and found[-1].seq > up_to:
-            return [message for message in found if message.seq <= up_to]
+        if len(found) and found.seqs[-1] > up_to:
+            return found.part(0, found.position(up_to + 1))
         if len(found) < most:
+            behind = Columns()
             for message in stream.tail.since(seq):
-                if message.seq > up_to or len(found) == most:
+                if message.seq > up_to or len(found) + len(behind) == most:
                     break
                 if wanted is None or message.subject in wanted.names:
-                    found.append(message)
+                    behind.append(*message)
+            found = found.joined(behind) if len(behind) else found
         return found
 
-    def _run_in(self, block: Block, start: int, most: int, wanted: Filter | None) -> list[Message]:
+    def _run_in(self, block: Block, start: int, most: int, wanted: Filter | None) -> Columns:
         stream = self._stream
         mask = stream.search.mask(block, wanted)
         if mask is None and block.dead is None:
             page = stream.reader.page(block)
             if page is not None:
-                return page.messages(start, start + most)
+                return page.part(start, min(start + most, len(page)))
         positions: list[int] = []
         i = stream.search.first(block, start, wanted)
         while i >= 0 and len(positions) < most:
@@ -82,9 +87,9 @@ class Scan:
             i = stream.search.first(block, i + 1, wanted)
         page = stream.reader.page(block) if len(positions) > PAGE_WORTH else block.page
         if page is not None:
-            return [page.message(i) for i in positions]
+            return page.picked(positions)
         read = [stream.read(block, i, stream.reader.message) for i in positions]
-        return [message for message in read if message is not None]
+        return Columns.of(message for message in read if message is not None)
 
     def last(self, up_to: int, wanted: Filter | None) -> int:
         """The newest live match not above `up_to`, 0 if there is none."""

@@ -7,7 +7,7 @@ on both.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 Octets = bytes  # the type, where `bytes` is a stream's counter
 
@@ -108,7 +108,7 @@ class StreamStore(Protocol):
         """The newest message of a literal subject."""
         ...
 
-    def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> list[Message]:
+    def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> Columns:
         """The first matches from `seq` to `up_to`, at most so many."""
         ...
 
@@ -169,15 +169,3 @@ class StreamStore(Protocol):
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
         """Messages with headers stored at or after `since_ts`, oldest first; `data` may be empty."""
         ...
-
-
-def read_some(store: StreamStore, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
-    """`run` by asking for one after the other."""
-    found: list[Message] = []
-    while len(found) < most and seq <= up_to:
-        message = store.next(seq, pattern)
-        if message is None or message.seq > up_to:
-            break
-        found.append(message)
-        seq = message.seq + 1
-    return found

@@ -198,7 +198,7 @@ class StreamMachine(RuleBasedStateMachine):
     def run(self, pattern: bytes, pick: int, most: int, behind: int) -> None:
         seq, up_to = self.seq(pick), self.model.last_seq - behind
         expected = [m for m in self.model.of(pattern) if seq <= m.seq <= up_to]
-        assert self.stream.run(seq, most, pattern, up_to) == expected[:most]
+        assert self.stream.run(seq, most, pattern, up_to).messages() == expected[:most]
 
     @rule(subject=SUBJECTS)
     def ask_oldest(self, subject: bytes) -> None:
