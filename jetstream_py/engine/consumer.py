@@ -178,9 +178,12 @@ class Consumer:
 
     def needs(self, seq: int, subject: bytes) -> bool:
         """Is this consumer a reason to keep a message?"""
+        return self.holds(seq) and self.position.covers(subject)
+
+    def holds(self, seq: int) -> bool:
+        """Is a message ahead, or owed?"""
         unacked = self.unacked
-        wanted = self.position.waits_for(seq) or seq in unacked.dseq or seq in unacked.redeliveries
-        return wanted and self.position.covers(subject)
+        return self.position.waits_for(seq) or seq in unacked.dseq or seq in unacked.redeliveries
 
     @property
     def at_limit(self) -> bool:
@@ -390,12 +393,11 @@ class Consumer:
             return
         self.position.removed(max(seqs))
         unacked = self.unacked
-        if unacked.dseq or unacked.redeliveries:
-            for seq in seqs:
-                if seq in unacked.dseq:
-                    self._terminate(seq)
-                else:
-                    unacked.settle(seq)
+        for seq in [seq for seq in seqs if seq in unacked.dseq or seq in unacked.redeliveries]:
+            if seq in unacked.dseq:
+                self._terminate(seq)
+            else:
+                unacked.settle(seq)
 
     def trimmed(self, first_seq: int) -> None:
         """The stream begins later than it did."""

@@ -75,9 +75,7 @@ class Stream:
             or self._republisher
             or config.discard_new_per_subject
             or (
-                config.discard == "old"
-                and config.max_bytes > 0
-                and config.max_msgs_per_subject > 0
+                config.discard == "old" and config.max_bytes > 0 and config.max_msgs_per_subject > 0
             )
         )
         self._enforce_all()

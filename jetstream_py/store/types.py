@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+if TYPE_CHECKING:
+    from .columns import Columns
+
 Octets = bytes  # the type, where `bytes` is a stream's counter
 
 
