@@ -203,9 +203,10 @@ class Consumers(dict[str, Consumer]):
     def _held(self, seq: int) -> bool:
         """`_needed`, of which the subject is a part only if some consumer is not past the message."""
         holder = self._holder
-        if holder is None or not holder.holds(seq):
-            if not any(consumer.holds(seq) for consumer in self.values()):
-                return False
+        if (holder is None or not holder.holds(seq)) and not any(
+            consumer.holds(seq) for consumer in self.values()
+        ):
+            return False
         message = self._stream.store.get(seq)
         return message is not None and self._needed(seq, message.subject)
 

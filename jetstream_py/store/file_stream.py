@@ -486,17 +486,12 @@ class FileStream:
             wanted = self._wanted(pattern, seq)
             if wanted is _NOTHING:
                 return None
-        blocks, k = self.directory.blocks, self.directory.at(seq)
-        while k < len(blocks):
-            block = blocks[k]
-            if block.live:
-                i = self.search.first(block, self.directory.position(block, seq), wanted)
-                if i >= 0:
-                    message = self.read(block, i, self.reader.scan)
-                    if message is not None:
-                        return message
-                    continue  # damaged, dead by now
-            k += 1
+        for block in self.scan.trails.blocks(seq, wanted):
+            start = self.directory.position(block, seq)
+            while (i := self.search.first(block, start, wanted)) >= 0:
+                message = self.read(block, i, self.reader.scan)
+                if message is not None:
+                    return message  # else it is damaged, and dead by now
         return self.tail.first(seq, wanted)
 
     def _wanted(self, pattern: bytes, seq: int) -> Filter | None:
