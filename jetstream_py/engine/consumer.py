@@ -162,9 +162,12 @@ class Consumer:
 
     def needs(self, seq: int, subject: bytes) -> bool:
         """Is this consumer a reason to keep a message?"""
+        return self.holds(seq) and self.position.covers(subject)
+
+    def holds(self, seq: int) -> bool:
+        """Is a message ahead, or owed?"""
         unacked = self.unacked
-        wanted = self.position.waits_for(seq) or seq in unacked.dseq or seq in unacked.redeliveries
-        return wanted and self.position.covers(subject)
+        return self.position.waits_for(seq) or seq in unacked.dseq or seq in unacked.redeliveries
 
     @property
     def at_limit(self) -> bool:

@@ -196,15 +196,20 @@ class Consumers(dict[str, Consumer]):
         retention = self._stream.config.retention
         if retention == "limits" or not seqs:
             return
-        store = self._stream.store
-        for seq in seqs:
-            if retention == "workqueue":
-                store.discard(seq)
-            else:
-                message = store.get(seq)
-                if message is not None and not self._needed(seq, message.subject):
-                    store.discard(seq)
+        if retention == "interest":
+            seqs = [seq for seq in seqs if not self._held(seq)]
+        self._stream.store.discard_all(seqs)
         self._shared.outbox.commit_soon()
+
+    def _held(self, seq: int) -> bool:
+        """`_needed`, of which the subject is a part only if some consumer is not past the message."""
+        holder = self._holder
+        if (holder is None or not holder.holds(seq)) and not any(
+            consumer.holds(seq) for consumer in self.values()
+        ):
+            return False
+        message = self._stream.store.get(seq)
+        return message is not None and self._needed(seq, message.subject)
 
     def _needed(self, seq: int, subject: bytes) -> bool:
         if self._holder is not None and self._holder.needs(seq, subject):
@@ -235,10 +240,9 @@ class Consumers(dict[str, Consumer]):
         store = self._stream.store
         seq = store.first_seq
         while run := store.run(seq, RELEASE_RUN, pattern, up_to):
-            for seq, subject in zip(run.seqs, run.subjects, strict=True):
-                if not self._needed(seq, subject):
-                    store.discard(seq)
+            found = zip(run.seqs, run.subjects, strict=True)
             seq = run.seqs[-1] + 1
+            store.discard_all([at for at, subject in found if not self._needed(at, subject)])
         if store.removed:
             for consumer in self.values():
                 consumer.position.removed(store.removed[-1])

@@ -98,12 +98,11 @@ class Ledger:
             return
         self._position.removed(max(seqs))
         unacked = self._unacked
-        if unacked.dseq or unacked.redeliveries:
-            for seq in seqs:
-                if seq in unacked.dseq:
-                    self._terminate(seq)
-                else:
-                    unacked.settle(seq)
+        for seq in [seq for seq in seqs if seq in unacked.dseq or seq in unacked.redeliveries]:
+            if seq in unacked.dseq:
+                self._terminate(seq)
+            else:
+                unacked.settle(seq)
 
     def trimmed(self, first_seq: int) -> None:
         """The stream begins later than it did."""

@@ -15,6 +15,7 @@ from jetstream_py import limits
 from .columns import Columns
 from .subjects import Filter
 from .summary import Block
+from .trail import Trails
 from .types import Message
 
 if TYPE_CHECKING:
@@ -27,22 +28,20 @@ PAGE_WORTH = 6  # records of a block from which on it pays to decode it as a who
 class Scan:
     """Long reads of one stream."""
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_stream", "trails")
 
     def __init__(self, stream: FileStream) -> None:
         self._stream = stream
+        self.trails = Trails(stream)
 
     def first(self, seq: int, wanted: Filter | None) -> int | None:
         """The first live match at or after `seq`."""
         stream = self._stream
         directory = stream.directory
-        blocks = directory.blocks
-        for k in range(directory.at(seq), len(blocks)):
-            block = blocks[k]
-            if block.live:
-                i = stream.search.first(block, directory.position(block, seq), wanted)
-                if i >= 0:
-                    return directory.seq(block, i)
+        for block in self.trails.blocks(seq, wanted):
+            i = stream.search.first(block, directory.position(block, seq), wanted)
+            if i >= 0:
+                return directory.seq(block, i)
         message = stream.tail.first(seq, wanted)
         return None if message is None else message.seq
 
@@ -50,17 +49,20 @@ class Scan:
         """The first live matches from `seq` to `up_to`, at most so many."""
         stream = self._stream
         directory = stream.directory
-        found = NOTHING
-        k = directory.at(seq)
-        while k < len(directory.blocks) and len(found) < most:
-            block = directory.blocks[k]
+        found, own = NOTHING, False
+        for block in self.trails.blocks(seq, wanted):
             if block.first > up_to:
                 return found
-            if block.live:
-                start = directory.position(block, seq) if block.first < seq else 0
-                part = self._run_in(block, start, most - len(found), wanted)
-                found = found.joined(part) if len(found) else part
-            k += 1
+            start = directory.position(block, seq) if block.first < seq else 0
+            part = self._run_in(block, start, most - len(found), wanted)
+            if not len(found):
+                found = part  # perhaps a block's own columns: not to be changed
+            elif own:
+                found.join(part)
+            else:
+                found, own = found.joined(part), True
+            if len(found) == most:
+                break
         if len(found) and found.seqs[-1] > up_to:
             return found.part(0, found.position(up_to + 1))
         if len(found) < most:
@@ -125,12 +127,9 @@ class Scan:
     def count(self, since: int, wanted: Filter | None) -> int:
         stream = self._stream
         directory = stream.directory
-        blocks = directory.blocks
         total = 0
-        for k in range(directory.at(since), len(blocks)):
-            block = blocks[k]
-            if block.live:
-                total += stream.search.count(block, directory.position(block, since), wanted)
+        for block in self.trails.blocks(since, wanted):
+            total += stream.search.count(block, directory.position(block, since), wanted)
         return total + stream.tail.count(since, wanted)
 
     def keep_from(self, end: int, keep: int) -> int:

@@ -6,7 +6,7 @@ on both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -74,6 +74,14 @@ class StreamStore(Protocol):
         follow without a gap) and the distinct subjects."""
         ...
 
+    def replace(self, subject: Octets, headers: Octets, data: Octets, ts: int) -> int:
+        """`append`, and what the subject had before goes."""
+        ...
+
+    def replace_run(self, subjects: Sequence[Octets], datas: Sequence[Octets], ts: int) -> int:
+        """`replace` for many messages without headers; returns the first one's sequence."""
+        ...
+
     def run_size(self, subjects: Sequence[Octets], datas: Sequence[Octets]) -> int:
         """What such messages add to `bytes`."""
         ...
@@ -113,6 +121,10 @@ class StreamStore(Protocol):
 
     def discard(self, seq: int) -> bool:
         """`remove` for those who do not want to see the message: cheaper, its payload is not read."""
+        ...
+
+    def discard_all(self, seqs: Iterable[int]) -> int:
+        """`discard` for many; returns how many there were."""
         ...
 
     def trim(self, before: int) -> int:
