@@ -168,12 +168,12 @@ class Consumers(dict[str, Consumer]):
             for consumer in list(self.values()):
                 consumer.ledger.trimmed(first)
 
-    def purged(self, pattern: bytes) -> None:
-        """A purge is done."""
+    def purged(self, pattern: bytes, end: int) -> None:
+        """A purge is done; with `end`, all that matched before it is gone."""
         self.purging = False
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
-            consumer.ledger.purged(pattern, removed or ())
+            consumer.ledger.purged(pattern, end, removed or ())
 
     # -- retention ---------------------------------------------------------------------------------
 

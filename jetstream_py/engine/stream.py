@@ -339,7 +339,7 @@ class Stream:
         def finish(count: int | None) -> None:
             if count is not None:
                 self._purged(before if not pattern and not keep else 0)
-                self.consumers.purged(pattern)
+                self.consumers.purged(pattern, 0 if before or keep else end)
             done(count)
 
         self._purges.run(begin, finish)

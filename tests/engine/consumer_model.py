@@ -145,7 +145,8 @@ class ConsumerModel:
         self.state = State()
         self.chosen: list[int] = []  # last_per_subject: what comes before everything else ...
         self.resume = 0  # ... and the sequence behind which that is
-        self.searched = 0  # how far somebody has looked in vain
+        self.searched = 0  # how far somebody has looked in vain ...
+        self.skipped = 0  # ... for another filter: what was there then is not looked at again
         self.bound = False
         self.requests: dict[int, Request] = {}
         self.since_write: list[State] = []  # states that a crash may bring back, oldest first
@@ -182,7 +183,13 @@ class ConsumerModel:
         chosen = [seq for seq in self.chosen if seq in self.stream.all]
         if chosen:
             return chosen + self.matches(self.resume + 1)
-        return self.matches(max(self.state.next_seq, self.resume + 1 if self.chosen else 0))
+        resume = self.resume + 1 if self.chosen else 0
+        return self.matches(max(self.state.next_seq, self.skipped, resume))
+
+    def change(self, filters: tuple[str, ...]) -> None:
+        """Look for other subjects from here on."""
+        self.config = self.config._replace(filters=filters)
+        self.skipped = self.searched
 
     def moved_to(self, next_seq: int) -> None:
         """The consumer says that it stands elsewhere: it may have skipped nothing."""
@@ -400,7 +407,7 @@ class ConsumerModel:
         else:
             raise AssertionError(f"found {_shape(found)}, not one of {list(map(_shape, possible))}")
         self.bound = False
-        self.searched = 0
+        self.searched = self.skipped = 0
         self.requests.clear()
         self.written()
 
