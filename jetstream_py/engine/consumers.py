@@ -245,7 +245,7 @@ class Consumers(dict[str, Consumer]):
             store.discard_all([at for at, subject in found if not self._needed(at, subject)])
         if store.removed:
             for consumer in self.values():
-                consumer.position.removed(store.removed[-1])
+                consumer.position.removed(store.removed)
             store.removed = []
         self._first_seq = store.first_seq
         self._shared.outbox.commit_soon()
