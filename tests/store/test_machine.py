@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from jetstream_py import limits
 from jetstream_py.store import StreamStore, verify
-from jetstream_py.subject import is_literal
+from jetstream_py.store.subjects import is_name
 
 from .model import Model
 from .support import NOW, TINY, Desk
@@ -174,7 +174,7 @@ class StreamMachine(RuleBasedStateMachine):
             assert stream.last(pattern, seq) == max(
                 (m.seq for m in matching if m.seq <= seq), default=0
             )
-        if is_literal(pattern) and pattern:
+        if is_name(pattern) and pattern:
             assert stream.newest(pattern) == (matching[-1] if matching else None)
         assert stream.count(pattern) == len(matching)
         assert stream.count(pattern, seq) == sum(m.seq >= seq for m in matching)
