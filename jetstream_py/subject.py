@@ -48,10 +48,13 @@ def matches(subject: bytes, pattern: bytes) -> bool:
 
 def covers(wide: bytes, narrow: bytes) -> bool:
     """Does everything under the pattern `narrow` fall under `wide`?"""
-    if not matches(narrow, wide):
-        return False
-    tokens = wide.split(b".")
-    return not narrow.endswith(b">") or narrow[-2:-1] not in (b"", b".") or tokens[-1] == b">"
+    wanted, tokens = wide.split(b"."), narrow.split(b".")
+    for i, want in enumerate(wanted):
+        if want == b">":
+            return len(tokens) > i
+        if i >= len(tokens) or tokens[i] == b">" or (want != b"*" and want != tokens[i]):
+            return False
+    return len(tokens) == len(wanted)
 
 
 def overlap(one: bytes, other: bytes) -> bool:

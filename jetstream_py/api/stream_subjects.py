@@ -11,7 +11,7 @@ from jetstream_py.api.stream_rules import Step
 from jetstream_py.api.transform import TransformError, check_mapping, check_transform
 from jetstream_py.api.types import StreamConfig
 from jetstream_py.gotext import quote
-from jetstream_py.subject import is_valid, overlap
+from jetstream_py.subject import covers, is_valid, overlap
 
 # Spaces that a stream may not listen to unless nobody is answered, and what in them is harmless.
 _RESERVED: Final = (
@@ -39,17 +39,6 @@ def _check_reserved(subject: bytes) -> None:
     for spaces, harmless, name in _RESERVED:
         if any(overlap(subject, space) for space in spaces) and not covers(harmless, subject):
             raise invalid_config(f"subjects that overlap with {name} api require no-ack to be true")
-
-
-def covers(pattern: bytes, subject: bytes) -> bool:
-    """Does every subject under `subject` fall under `pattern`?"""
-    wanted, tokens = pattern.split(b"."), subject.split(b".")
-    for i, want in enumerate(wanted):
-        if want == b">":
-            return len(tokens) > i
-        if i >= len(tokens) or tokens[i] == b">" or (want != b"*" and want != tokens[i]):
-            return False
-    return len(tokens) == len(wanted)
 
 
 def check_subject_transform(draft: StreamConfig, step: Step) -> None:

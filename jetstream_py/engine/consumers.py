@@ -25,7 +25,6 @@ from jetstream_py.nuid import DIGITS
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
     from jetstream_py.engine.stream import Stream
-    from jetstream_py.store import Message
 
 ACCOUNT = "$G"
 RELEASE_RUN = 500  # messages looked at together when it is decided what may go
@@ -71,7 +70,7 @@ class Consumers(dict[str, Consumer]):
             written.write(consumer)
         self._shared.events.created(*consumer.names)
         self.announce()
-        consumer.arm()
+        consumer.alarm.arm()
         return consumer
 
     def recover(self) -> None:
@@ -82,7 +81,7 @@ class Consumers(dict[str, Consumer]):
             consumer = Consumer(self._stream, stored.name, stored.config, stored.created, written)
             written.restore(consumer, deltas)
             self._add(consumer)
-            consumer.arm()
+            consumer.alarm.arm()
         if self:
             self.announce()
 
@@ -98,15 +97,16 @@ class Consumers(dict[str, Consumer]):
         self._subs[consumer.name] = subs = []
         if consumer.config.ack_policy in ("all", "explicit"):
             ack_start = b"$JS.ACK.%b.%b." % consumer.tokens
-            subs.append(bus.collect(ack_start + b">", consumer.take_acks))
+            subs.append(bus.collect(ack_start + b">", consumer.desk.take))
             v2 = self.ack_start_v2(consumer.name)
-            subs.append(bus.collect(v2 + b">", consumer.take_acks_v2))
+            subs.append(bus.collect(v2 + b">", consumer.desk.take_v2))
         self.refilter()
         self._stream.store.removed = self._stream.store.removed or []
 
     def ack_start_v2(self, name: str) -> bytes:
         """The first tokens of ack subjects that name domain and account."""
-        return f"$JS.ACK._.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
+        domain = self._shared.domain or "_"
+        return f"$JS.ACK.{domain}.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
 
     def delete(self, name: str) -> None:
         consumer = self.pop(name, None)
@@ -161,19 +161,19 @@ class Consumers(dict[str, Consumer]):
         if removed:
             self._stream.store.removed = []
             for consumer in list(self.values()):
-                consumer.removed(removed)
+                consumer.ledger.removed(removed)
         first = self._stream.store.first_seq
         if first > self._first_seq:
             self._first_seq = first
             for consumer in list(self.values()):
-                consumer.trimmed(first)
+                consumer.ledger.trimmed(first)
 
-    def purged(self, pattern: bytes) -> None:
-        """A purge is done."""
+    def purged(self, pattern: bytes, end: int) -> None:
+        """A purge is done; with `end`, all that matched before it is gone."""
         self.purging = False
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
-            consumer.purged(pattern, removed or ())
+            consumer.ledger.purged(pattern, end, removed or ())
 
     # -- retention ---------------------------------------------------------------------------------
 
@@ -191,23 +191,27 @@ class Consumers(dict[str, Consumer]):
             self._interest[subject] = known
         return known
 
-    def settled(self, consumer: Consumer, seqs: Sequence[int]) -> None:
+    def settled(self, seqs: Sequence[int]) -> None:
         """A consumer is done with messages: they go if that was the last reason to keep them."""
         retention = self._stream.config.retention
         if retention == "limits" or not seqs:
             return
-        store = self._stream.store
-        for seq in seqs:
-            if retention == "workqueue":
-                store.discard(seq)
-            else:
-                message = store.get(seq)
-                if message is not None and not self._needed(message):
-                    store.discard(seq)
+        if retention == "interest":
+            seqs = [seq for seq in seqs if not self._held(seq)]
+        self._stream.store.discard_all(seqs)
         self._shared.outbox.commit_soon()
 
-    def _needed(self, message: Message) -> bool:
-        seq, subject = message.seq, message.subject
+    def _held(self, seq: int) -> bool:
+        """`_needed`, of which the subject is a part only if some consumer is not past the message."""
+        holder = self._holder
+        if (holder is None or not holder.holds(seq)) and not any(
+            consumer.holds(seq) for consumer in self.values()
+        ):
+            return False
+        message = self._stream.store.get(seq)
+        return message is not None and self._needed(seq, message.subject)
+
+    def _needed(self, seq: int, subject: bytes) -> bool:
         if self._holder is not None and self._holder.needs(seq, subject):
             return True
         for consumer in self.values():
@@ -231,11 +235,17 @@ class Consumers(dict[str, Consumer]):
                 self._release(consumer.position.pattern, consumer.position.next_seq - 1)
 
     def _release(self, pattern: bytes, up_to: int) -> None:
+        """Nobody needs these, so to nobody they are lost: what is owed stays owed."""
+        self.settle()
         store = self._stream.store
         seq = store.first_seq
         while run := store.run(seq, RELEASE_RUN, pattern, up_to):
-            for message in run:
-                if not self._needed(message):
-                    store.discard(message.seq)
-            seq = run[-1].seq + 1
+            found = zip(run.seqs, run.subjects, strict=True)
+            seq = run.seqs[-1] + 1
+            store.discard_all([at for at, subject in found if not self._needed(at, subject)])
+        if store.removed:
+            for consumer in self.values():
+                consumer.position.removed(store.removed[-1])
+            store.removed = []
+        self._first_seq = store.first_seq
         self._shared.outbox.commit_soon()

@@ -17,13 +17,15 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jetstream_py.subject import covers, matches
+from jetstream_py.store import Columns
+from jetstream_py.subject import covers, matches, overlap
 
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
     from jetstream_py.store import Message, StreamStore
 
 _UNKNOWN = -1
+NOTHING = Columns()
 
 
 class Position:
@@ -56,6 +58,9 @@ class Position:
         self.pattern = b" ".join(self.filters)
         self._ahead = _UNKNOWN
         self._counted_to = self._counted_first = 0
+        if self._chosen:
+            chosen = [message for seq in self._chosen if (message := self._store.get(seq))]
+            self._chosen = deque(m.seq for m in chosen if self.covers(m.subject))
 
     def covers(self, subject: bytes) -> bool:
         return not self.filters or any(matches(subject, name) for name in self.filters)
@@ -63,6 +68,10 @@ class Position:
     def within(self, pattern: bytes) -> bool:
         """Is everything that the consumer wants under the pattern?"""
         return bool(self.filters) and all(covers(pattern, name) for name in self.filters)
+
+    def touches(self, pattern: bytes) -> bool:
+        """Is anything that the consumer wants under the pattern?"""
+        return not self.filters or any(overlap(pattern, name) for name in self.filters)
 
     # -- beginnings --------------------------------------------------------------------------------
 
@@ -103,15 +112,17 @@ class Position:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def read(self, most: int, up_to: int) -> list[Message]:
+    def read(self, most: int, up_to: int) -> Columns:
         """The next matches; the position moves when they were delivered, see `advance`."""
         if not self._chosen:
             since = max(self.next_seq, self._searched)
-            found = self._store.run(since, most, self.pattern, up_to) if since <= up_to else []
-            if not found:
-                self._searched = max(since, up_to + 1)
-            return found
-        found = []
+            if since > up_to:
+                return NOTHING
+            run = self._store.run(since, most, self.pattern, up_to)
+            if not run:
+                self._searched = up_to + 1
+            return run
+        found: list[Message] = []
         chosen = self._chosen
         for seq in list(chosen) if len(chosen) <= most else [chosen[i] for i in range(most)]:
             message = self._store.get(seq)
@@ -126,16 +137,16 @@ class Position:
             if not chosen:
                 self.next_seq = self.resume + 1
             return self.read(most, up_to)
-        return found
+        return Columns.of(found)
 
-    def advance(self, messages: Sequence[Message]) -> None:
+    def advance(self, seqs: Sequence[int]) -> None:
         """These were delivered."""
-        self.next_seq = messages[-1].seq + 1
+        self.next_seq = seqs[-1] + 1
         if self._chosen:
-            for _ in messages:
+            for _ in seqs:
                 self._chosen.popleft()
         if self._ahead > 0:
-            self._ahead -= len(messages)
+            self._ahead -= len(seqs)
 
     @property
     def looked_at(self) -> int:

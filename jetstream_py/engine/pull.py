@@ -2,8 +2,9 @@
 
 A run of messages is handed out to the requests in turn. What goes to the same inbox in a row leaves as one
 delivery, and everything leaves in the order of the stream: a client that has two requests open must not see
-its messages out of order. A request is asked for its inbox's interest when a run begins: within a run
-nothing can change.
+its messages out of order. Usually all requests are of one client and without a budget of bytes; then the
+run leaves as a whole, and only the books are kept per request. A request is asked for its inbox's interest
+when a run begins: within a run nothing can change.
 
 With a priority group not everybody may have the next message, and who may depends on what the last one
 changed; then runs have one message and `_choose` looks at the requests anew for each.
@@ -11,7 +12,6 @@ changed; then runs have one message and `_choose` looks at the requests anew for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.api.next_request import BadRequest, NextRequest, parse_next
@@ -22,8 +22,7 @@ from jetstream_py.gotext import duration
 
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
-    from jetstream_py.engine.shared import Item
-    from jetstream_py.store import Message
+    from jetstream_py.engine.run import Run
 
 RUN = 500  # messages handed out between two looks at the requests
 CONGESTION = 8 * 1024 * 1024  # bytes on their way to one client, beyond which the others come first
@@ -38,8 +37,9 @@ class Pull:
         self.pinned = Pinned(consumer)
         self.waiting = Waiting(False)
         self._chosen: PullRequest | None = None
-        self._inbox = b""  # for which ...
-        self._items: list[Item] = []  # ... these were gathered
+        self._run: Run | None = None  # the run that is being handed out ...
+        self._from = self._to = 0  # ... and which part of it ...
+        self._inbox = b""  # ... is for which inbox
         self.active = consumer.shared.now()  # when somebody last showed up
         self.configure()
 
@@ -155,36 +155,42 @@ class Pull:
                 return request
         return None
 
-    def send(self, messages: Sequence[Message], count: int, pending: int) -> int:
+    def send(self, run: Run) -> int:
         """Hand the messages out. Returns how many somebody took."""
-        consumer = self._consumer
-        pin = self.pinned.id.encode() if self._policy == "pinned_client" else None
-        dseq, sent = consumer.next_dseq, 0
-        now = consumer.shared.now()
-        for message in messages:
-            item = consumer.item(message, count, dseq + sent, pending, pin)
-            request = self._taker(item)
+        if self._policy == "pinned_client":
+            run.pin(self.pinned.id)
+        now = self._consumer.shared.now()
+        inbox = self.waiting.common_inbox() if self._chosen is None else b""
+        if inbox:
+            sent = min(len(run), self.waiting.wanted())
+            self._deliver(inbox, run, 0, sent)
+            self.waiting.share_out(sent, now)
+            return sent
+        return self._send_each(run, now)
+
+    def _send_each(self, run: Run, now: int) -> int:
+        sizes = run.sizes()
+        self._run, self._from, self._to = run, 0, 0
+        for size in sizes:
+            request = self._taker(size)
             if request is None:
                 break
             if request.inbox != self._inbox:
                 self._flush()
                 self._inbox = request.inbox
-            self._items.append(item)
+            self._to += 1
             if request.beat:
                 request.beat = now + request.ask.idle_heartbeat
             self._took(request)
-            sent += 1
-            pending -= count == 1
         self._flush()
-        return sent
+        return self._to
 
-    def _taker(self, item: Item) -> PullRequest | None:
+    def _taker(self, size: int) -> PullRequest | None:
         """The request whose turn it is; those that have no bytes left for it end here."""
         while self.waiting:
             request = self._chosen or self.waiting.first()
             if not request.ask.max_bytes:
                 return request
-            size = sum(map(len, item))
             if size <= request.budget:
                 request.budget -= size
                 return request
@@ -205,12 +211,15 @@ class Pull:
             self.waiting.remove(request)
 
     def _flush(self) -> None:
-        """What was gathered for an inbox leaves."""
-        items, self._items = self._items, []
-        if items:
-            heard = self._bus.deliver(self._inbox, items)
-            if heard < len(items):
-                self._consumer.unheard(items[heard:])
+        """What was handed out in a row for one inbox leaves."""
+        if self._run is not None and self._from < self._to:
+            self._deliver(self._inbox, self._run, self._from, self._to)
+            self._from = self._to
+
+    def _deliver(self, inbox: bytes, run: Run, start: int, end: int) -> None:
+        heard = self._bus.deliver(inbox, *run.part(start, end))
+        if heard < end - start:
+            self._consumer.dispatcher.unheard(run.seqs[start + heard : end])
 
     def congested(self) -> bool:
         return self._bus.backlog(self.waiting.first().inbox) > CONGESTION

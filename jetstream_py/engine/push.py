@@ -8,7 +8,6 @@ be filled without being dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -16,8 +15,7 @@ from jetstream_py.engine import statuses
 
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
-    from jetstream_py.engine.shared import Item
-    from jetstream_py.store import Message
+    from jetstream_py.engine.run import Run
 
 RUN = 256
 WINDOW_MAX = 32 * 1024 * 1024
@@ -82,7 +80,7 @@ class Push:
         if self.bound:
             self._beat_later(now)
             self._consumer.shared.soon(self._consumer.serve)
-        self._consumer.arm()
+        self._consumer.alarm.arm()
 
     def is_active(self) -> bool:
         return self.bound
@@ -99,27 +97,27 @@ class Push:
     def congested(self) -> bool:
         return self._bus.backlog(self._subject) > WINDOW
 
-    def send(self, messages: Sequence[Message], count: int, pending: int) -> int:
-        consumer = self._consumer
-        items: list[Item] = []
-        dseq = consumer.next_dseq
-        flow_control = consumer.config.flow_control
-        for message in messages:
-            item = consumer.item(message, count, dseq + len(items), pending)
-            size = sum(map(len, item))
-            if self._rate and not self._within_rate(size):
-                break
-            items.append(item)
-            pending -= count == 1
-            self._flying += size
-            if flow_control and self._flow(size):
-                break
-        if items:
-            self._bus.deliver(self._subject, items)
-            self._beat_later(consumer.shared.now())
+    def send(self, run: Run) -> int:
+        """Deliver as much of the run as windows and rates allow. Returns how many messages."""
+        flow_control = self._consumer.config.flow_control
+        sent = len(run)
+        if flow_control or self._rate:
+            sent = self._admitted(run.sizes(), flow_control)
+        if sent:
+            self._bus.deliver(self._subject, *run.part(0, sent))
+            self._beat_later(self._consumer.shared.now())
         if flow_control and not self._asked and self._flying > self._window // 2:
             self._ask()
-        return len(items)
+        return sent
+
+    def _admitted(self, sizes: list[int], flow_control: bool) -> int:
+        for i, size in enumerate(sizes):
+            if self._rate and not self._within_rate(size):
+                return i
+            self._flying += size
+            if flow_control and self._flow(size):
+                return i + 1
+        return len(sizes)
 
     def _flow(self, size: int) -> bool:
         """Is the run to end here, because the client is to be asked or the window is full?"""
@@ -152,7 +150,7 @@ class Push:
             if not (dseq and seq and dseq.isdigit() and seq.isdigit()):
                 self._ignored = True
                 return
-            self._consumer.ack_upto(int(dseq), int(seq))
+            self._consumer.ledger.ack_upto(int(dseq), int(seq))
         self._consumer.serve()
 
     def _within_rate(self, size: int) -> bool:

@@ -31,7 +31,14 @@ class Bus(Publisher, Protocol):
 
     def unsubscribe(self, sub: Any) -> None: ...
 
-    def deliver(self, inbox: bytes, items: list[Item]) -> int:
+    def deliver(
+        self,
+        inbox: bytes,
+        subjects: list[bytes],
+        replies: list[bytes],
+        headers: list[bytes],
+        datas: list[bytes],
+    ) -> int:
         """Send messages that keep their subjects to the listeners of `inbox`. How many had one."""
         ...
 

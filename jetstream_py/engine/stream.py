@@ -22,7 +22,7 @@ from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
-from jetstream_py.engine.purge import PurgeDone, run_purge
+from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.transform import Transform, compile_transform
 from jetstream_py.engine.ttl import ttl_of
@@ -31,7 +31,7 @@ from jetstream_py.timers import Timer
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
     from jetstream_py.engine.shared import Item, Shared
-    from jetstream_py.store import StreamStore
+    from jetstream_py.store import Purge, StreamStore
 
 MAX_HEADERS = 65_535
 NO_LIMIT = 1 << 62
@@ -49,6 +49,7 @@ class Stream:
         self.dedupe = Dedupe(0)
         self.consumers = Consumers(self)
         self.closed = False
+        self._purges = Purges(self)
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
@@ -67,16 +68,17 @@ class Stream:
         self._republisher: Republisher | None = None
         if republish is not None:
             self._republisher = Republisher(config.name, republish, random.randrange)
-        limited = max(config.max_msgs, config.max_bytes, config.max_msgs_per_subject) > 0
         # A run may be stored as a whole when no message of it can be refused for what those before it
-        # did, and when limits have the same result after it as after each of its messages. That fails
-        # in one case: a large message pushes an old one out, then a small one takes its place.
+        # did (`_takes`), and when limits have the same result after it as after each of its messages.
+        # That fails in one case: a large message pushes an old one out, then a small one takes its place.
         self._runs = config.retention != "interest" and not (
             config.sealed
             or self._transform
             or self._republisher
-            or (limited and config.discard == "new")
-            or (config.max_bytes > 0 and config.max_msgs_per_subject > 0)
+            or config.discard_new_per_subject
+            or (
+                config.discard == "old" and config.max_bytes > 0 and config.max_msgs_per_subject > 0
+            )
         )
         self._enforce_all()
         self.expiry.configure(config)
@@ -124,21 +126,30 @@ class Stream:
 
     def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
         """Is every message small enough, and room for all of them?"""
-        limit = self.config.max_msg_size
-        if 0 <= limit < max(map(len, datas)):
+        config, store = self.config, self.store
+        if 0 <= config.max_msg_size < max(map(len, datas)):
             return False
-        return self.shared.store.room(self.store.run_size(subjects, datas))
+        size = store.run_size(subjects, datas)
+        if config.discard == "new" and (
+            0 < config.max_msgs < store.messages + len(datas)
+            or 0 < config.max_bytes < store.bytes + size
+        ):
+            return False
+        return self.shared.store.room(size)
 
     def _publish_run(
         self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
     ) -> None:
         """Messages without headers that nothing refuses."""
         shared, store, config = self.shared, self.store, self.config
-        first, names = store.append_run(subjects, datas, shared.clock.now_ns())
+        if config.max_msgs_per_subject == 1:
+            first = store.replace_run(subjects, datas, shared.clock.now_ns())
+        else:
+            first, names = store.append_run(subjects, datas, shared.clock.now_ns())
+            if config.max_msgs_per_subject > 0:
+                for name in names:
+                    self._enforce_subject(name)
         self._last_id = b""
-        if config.max_msgs_per_subject > 0:
-            for name in names:
-                self._enforce_subject(name)
         self._enforce_totals()
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
@@ -220,7 +231,9 @@ class Stream:
         republisher = self._republisher
         copy_to = republisher.wants(subject) if republisher is not None else b""
         last = self.store.last(subject) if copy_to else 0
-        seq = self.store.append(subject, headers, data, now)
+        alone = self.config.max_msgs_per_subject == 1
+        append = self.store.replace if alone else self.store.append
+        seq = append(subject, headers, data, now)
         if republisher is not None and copy_to:
             stored = (subject, headers, data, seq, now)
             republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)
@@ -228,7 +241,9 @@ class Stream:
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
-        self._enforce(subject)
+        if self.config.max_msgs_per_subject > 1:
+            self._enforce_subject(subject)
+        self._enforce_totals()
         if self.config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
         return seq
@@ -258,6 +273,8 @@ class Stream:
         config, store = self.config, self.store
         if config.discard != "new":
             return
+        if max(config.max_msgs, config.max_bytes) <= 0 and not config.discard_new_per_subject:
+            return
         per_subject = config.max_msgs_per_subject
         full = per_subject > 0 and store.count(subject) >= per_subject
         if full and config.discard_new_per_subject:
@@ -277,12 +294,6 @@ class Stream:
             raise error(10077, err="maximum bytes exceeded")
 
     # -- limits -----------------------------------------------------------------------------------
-
-    def _enforce(self, subject: bytes) -> None:
-        """After an append to `subject`."""
-        if self.config.max_msgs_per_subject > 0:
-            self._enforce_subject(subject)
-        self._enforce_totals()
 
     def _enforce_subject(self, subject: bytes) -> None:
         store = self.store
@@ -324,16 +335,19 @@ class Stream:
     def purge(self, pattern: bytes, before: int, keep: int, done: PurgeDone) -> None:
         """`done` gets the count, at once or after a while (`purge`), or None if the stream is gone."""
         self._check_open(self.config.deny_purge, 10110, "stream purge not permitted")
+        end = before or self.store.last_seq + 1  # what comes later is not meant
+
+        def begin() -> Purge:
+            self.consumers.purging = True
+            return self.store.begin_purge(pattern, end, keep)
 
         def finish(count: int | None) -> None:
             if count is not None:
                 self._purged(before if not pattern and not keep else 0)
-                self.consumers.purged(pattern)
+                self.consumers.purged(pattern, 0 if before or keep else end)
             done(count)
 
-        self.consumers.purging = True
-
-        run_purge(self, self.store.begin_purge(pattern, before, keep), finish)
+        self._purges.run(begin, finish)
 
     def _purged(self, before: int) -> None:
         store = self.store

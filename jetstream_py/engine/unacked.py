@@ -115,6 +115,20 @@ class Unacked:
             self._queued.discard(seq)
         return dseq
 
+    @property
+    def repeated(self) -> bool:
+        """Was anything that is remembered delivered twice, or is it about to be?"""
+        return bool(self.redeliveries or self._queued)
+
+    def settle_run(self, seqs: list[int]) -> list[int]:
+        """`settle` for many, when nothing is `repeated`. The consumer's sequences of what was owed."""
+        take, forget = self.dseq.pop, self.since.pop
+        dseqs = [dseq for seq in seqs if (dseq := take(seq, 0))]
+        for seq in seqs:
+            forget(seq, 0)
+        self.touched.update(seqs)
+        return dseqs
+
     def settle_upto(self, seq: int) -> list[int]:
         """Everything up to a sequence; what was owed."""
         settled = []

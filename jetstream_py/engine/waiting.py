@@ -49,9 +49,11 @@ class PullRequest:
             return min(self.beat, self.expires)
         return self.beat or self.expires
 
-    @property
-    def done(self) -> bool:
-        return self.delivered > 0 and self.left <= 0
+    def got(self, count: int, now: int) -> None:
+        self.delivered += count
+        self.left -= count
+        if self.beat:
+            self.beat = now + self.ask.idle_heartbeat
 
 
 class Waiting:
@@ -102,6 +104,31 @@ class Waiting:
     def wanted(self) -> int:
         """Messages that all of them still want."""
         return sum([max(1, request.left) for request in self._queue])
+
+    def common_inbox(self) -> bytes:
+        """The inbox of all requests, if they have one and none counts bytes."""
+        inbox = self._queue[0].inbox
+        for request in self._queue:
+            if request.inbox != inbox or request.ask.max_bytes:
+                return b""
+        return inbox
+
+    def share_out(self, count: int, now: int) -> None:
+        """So many messages went to the requests in turn."""
+        if self._prioritized or len(self._queue) > 1:
+            while count:
+                request = self._queue[0]
+                request.got(1, now)
+                count -= 1
+                if request.left > 0:
+                    self.turn()
+                else:
+                    self._queue.popleft()
+            return
+        request = self._queue[0]
+        request.got(count, now)
+        if request.left <= 0:
+            self._queue.clear()
 
     def next_due(self) -> int | None:
         return min([due for request in self._queue if (due := request.due())], default=None)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.server import ingest, series
-from jetstream_py.server.collect import Collector, Item, Sink
+from jetstream_py.server.collect import Collector, Sink
 from jetstream_py.server.router import Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
@@ -115,38 +115,58 @@ class Internal:
             out.append(body)
         return True
 
-    def deliver(self, inbox: bytes, items: list[Item]) -> int:
+    def deliver(
+        self,
+        inbox: bytes,
+        subjects: list[bytes],
+        replies: list[bytes],
+        headers: list[bytes],
+        datas: list[bytes],
+    ) -> int:
         """Messages that keep their subjects, for the listeners of `inbox`. How many had one."""
         route = self._account.router.inbox_route(inbox)
         if route.simple and route.headers and len(route.plain) == 1 and not route.groups:
-            self._deliver_run(route.plain[0], items)
-            return len(items)
+            self._deliver_run(route.plain[0], subjects, replies, headers, datas)
+            return len(datas)
         heard = 0
-        for subject, reply, headers, data in items:
-            pub = _pub(subject, reply, headers, data)
+        for message in zip(subjects, replies, headers, datas, strict=True):
+            pub = _pub(*message)
             pub.route = self._account.router.inbox_route(inbox)
-            if not ingest.publish(self._session, pub, b"%b%b\r" % (headers, data)):
+            if not ingest.publish(self._session, pub, b"%b%b\r" % message[2:]):
                 break
             heard += 1
         if self._broker.dirty:
             self._broker.flush_soon()
         return heard
 
-    def _deliver_run(self, sub: Sub, items: list[Item]) -> None:
-        sub.msgs += len(items)
-        out, sid = sub.out, sub.sid
+    def _deliver_run(
+        self,
+        sub: Sub,
+        subjects: list[bytes],
+        replies: list[bytes],
+        headers: list[bytes],
+        datas: list[bytes],
+    ) -> None:
+        """For one plain listener: starts and ends of lines are made once for each that differ."""
+        out, sid, n = sub.out, sub.sid, len(datas)
+        sub.msgs += n
         if not out:
             self._broker.dirty.append(sub.session)
             self._broker.flush_soon()
-        add = out.append
-        for subject, reply, headers, data in items:
-            if headers:
-                size = len(headers)
-                add(b"HMSG %b %b %b %d %d\r" % (subject, sid, reply, size, size + len(data)))
-                add(headers + data + b"\r")
-            else:
-                add(b"MSG %b %b %b %d\r" % (subject, sid, reply, len(data)))
-                add(data + b"\r")
+        if any(headers):
+            for message in zip(subjects, replies, headers, datas, strict=True):
+                out.append(_pub(*message).head(sub))
+                out.append(b"%b%b\r" % message[2:])
+            return
+        starts = {subject: b"MSG %b %b " % (subject, sid) for subject in set(subjects)}
+        ends = {size: b" %d\r" % size for size in set(map(len, datas))}
+        lines = [b""] * (2 * n)
+        lines[::2] = [
+            starts[subject] + reply + ends[len(data)]
+            for subject, reply, data in zip(subjects, replies, datas, strict=True)
+        ]
+        lines[1::2] = [data + b"\r" for data in datas]
+        out += lines
 
     def backlog(self, inbox: bytes) -> int:
         """Bytes that the slowest listener has not taken yet."""

@@ -11,9 +11,19 @@ compact, checkpoint, recovery, opening, verify     housekeeping and start-up
 pages, scrub              LMDB's file behind its back: is it whole, and erasing what is free
 """
 
+from .columns import Columns
 from .opening import compact as compact_file
 from .store import Store
 from .types import Message, Purge, StoreError, StreamStore
 from .verify import verify
 
-__all__ = ["Message", "Purge", "Store", "StoreError", "StreamStore", "compact_file", "verify"]
+__all__ = [
+    "Columns",
+    "Message",
+    "Purge",
+    "Store",
+    "StoreError",
+    "StreamStore",
+    "compact_file",
+    "verify",
+]

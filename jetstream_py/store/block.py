@@ -249,6 +249,15 @@ class View:
             return self.names * self.n
         return list(map(self.names.__getitem__, self._indexes()))
 
+    def subjects_at(self, positions: Sequence[int]) -> list[bytes]:
+        """The subjects of some records."""
+        if len(positions) < 8:
+            return [self.subject(i) for i in positions]
+        if not self.width:
+            return self.names * len(positions)
+        names, indexes = self.names, self._indexes()
+        return [names[indexes[i]] for i in positions]
+
     def header_len(self, i: int) -> int:
         return _u32(self._cols, self._at_hdr + 4 * i) if self.flags & HEADERS else 0
 
@@ -258,6 +267,14 @@ class View:
         size = end - start
         size += OVERHEAD + len(self.subject(i)) - _bin_head(size)
         return size + 4 if self.header_len(i) else size
+
+    def sizes_at(self, positions: Sequence[int], names: Sequence[bytes]) -> list[int]:
+        """The sizes of some records, whose subjects are known."""
+        step = self._step
+        if step and not self.flags & HEADERS:
+            size = step - _bin_head(step) + OVERHEAD
+            return [size + len(name) for name in names]
+        return [self.size(i) for i in positions]
 
     def total(self) -> int:
         """The sum of all sizes."""

@@ -65,6 +65,13 @@ class Columns:
     def join(self, other: Columns) -> None:
         self.fill(other.seqs, other.times, other.subjects, other.headers, other.datas)
 
+    def joined(self, other: Columns) -> Columns:
+        """Both, in new columns."""
+        made = Columns()
+        made.join(self)
+        made.join(other)
+        return made
+
     def part(self, start: int, end: int) -> Columns:
         """Messages from position `start` to before `end`; the whole is not copied."""
         if start == 0 and end == len(self.seqs):
@@ -96,11 +103,26 @@ class Columns:
             return min(seq - seqs[0], len(seqs))
         return bisect_left(seqs, seq)
 
-    def messages(self, start: int, end: int) -> list[Message]:
-        """Messages from position `start` to before `end`."""
-        columns = (self.seqs, self.times, self.subjects, self.headers, self.datas)
-        rows = zip(*[column[start:end] for column in columns], strict=True)
+    def picked(self, positions: Sequence[int]) -> Columns:
+        """The messages at these positions."""
+        return Columns().fill(
+            [self.seqs[i] for i in positions],
+            [self.times[i] for i in positions],
+            [self.subjects[i] for i in positions],
+            [self.headers[i] for i in positions],
+            [self.datas[i] for i in positions],
+        )
+
+    def messages(self) -> list[Message]:
+        rows = zip(self.seqs, self.times, self.subjects, self.headers, self.datas, strict=True)
         return list(map(Message._make, rows))
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> Columns:
+        made = cls()
+        for message in messages:
+            made.append(*message)
+        return made
 
     def message(self, i: int) -> Message:
         return Message(

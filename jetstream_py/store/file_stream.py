@@ -12,18 +12,20 @@ kept in `_late` (and in `floor`) and marked again in the new block when the repo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from . import compact
 from .block import OVERHEAD, Damaged, View, message_size
+from .bulk import Bulk
 from .checkpoint import Checkpointer
+from .columns import Columns
 from .directory import Directory
 from .group import Outcome, Work
 from .home import Home
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
-from .scan import Scan
+from .scan import NOTHING, Scan
 from .search import Search
 from .subjects import Filter, SubjectTable, is_name
 from .summary import Block
@@ -55,7 +57,8 @@ class FileStream:
         self.empty: set[Block] = set()  # blocks without a live record, dropped with the next group
         self.erase: set[Block] = set()  # blocks to be rewritten in the next group
         self.scan = Scan(self)
-        self._oldest = OldestQueues()
+        self._bulk = Bulk(self)
+        self.queues = OldestQueues()
         self._dead: list[tuple[int, int]] = []
         self._deltas: defaultdict[bytes, int] = defaultdict(int)
         self._log_due = False
@@ -123,8 +126,8 @@ class FileStream:
         else:
             table.note(subject)
         table.last[subject] = seq
-        if self._oldest.active:
-            self._oldest.appended(table, subject, previous, seq)
+        if self.queues.active:
+            self.queues.appended(table, subject, previous, seq)
         if not self._queued:
             self.touch()
         return seq
@@ -134,22 +137,31 @@ class FileStream:
     ) -> tuple[int, Collection[bytes]]:
         first, n = self.last_seq + 1, len(datas)
         self.tail.staged.extend(first, ts, subjects, datas)
-        if not self.messages:
-            self.first_seq = first
-        self.messages += n
-        self.last_seq, self.last_ts = first + n - 1, ts
-        size = self.run_size(subjects, datas)
-        self.bytes += size
-        self.home.staged += size
-        self.touch()
-        if not self._oldest.active:
+        self.grown(first, first + n - 1, n, self.run_size(subjects, datas), ts)
+        if not self.queues.active:
             return first, self.table.add_run(subjects, first)
-        table, oldest = self.table, self._oldest
+        table, oldest = self.table, self.queues
         for seq, subject in enumerate(subjects, first):
             previous = table.last.get(subject, 0)
             table.add(subject, seq)
             oldest.appended(table, subject, previous, seq)
         return first, set(subjects)
+
+    def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
+        return self._bulk.replace_one(subject, headers, data, ts)
+
+    def replace_run(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
+        return self._bulk.replace(subjects, datas, ts)
+
+    def grown(self, first: int, last: int, count: int, size: int, ts: int) -> None:
+        """So many messages were staged."""
+        if not self.messages:
+            self.first_seq = first
+        self.messages += count
+        self.last_seq, self.last_ts = last, ts
+        self.bytes += size
+        self.home.staged += size
+        self.touch()
 
     def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
         return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
@@ -211,19 +223,42 @@ class FileStream:
         self.touch()
         return True
 
+    def discard_all(self, seqs: Iterable[int]) -> int:
+        return self._bulk.discard(seqs)
+
     def _remove_tail(self, message: Message) -> bool:
         """True when the message is on its way to the disk."""
+        self._uncount(message.seq, message.subject, self.bury_tail(message))
+        return message.seq in self._late
+
+    def bury_tail(self, message: Message) -> int:
+        """A message dies that is in no block yet. Returns its size."""
         seq, subject = message.seq, message.subject
         size = message_size(subject, message.headers, message.data)
-        flies = self.tail.remove(seq)
-        if flies:
+        if self.tail.remove(seq):
             self._dead.append((seq, size))
             self._deltas[subject] -= 1
             self._late[seq] = size
         else:
             self._log_due = True  # the sequence is used up, though no block will say so
-        self._uncount(seq, subject, size)
-        return flies
+        return size
+
+    def noted_dead(self, seqs: list[int], sizes: list[int], names: list[bytes]) -> None:
+        """These died in their blocks: what the next group says about that."""
+        self._dead += zip(seqs, sizes, strict=True)
+        deltas = self._deltas
+        for name in names:
+            deltas[name] -= 1
+        if self.home.busy:
+            self._late.update(zip(seqs, sizes, strict=True))
+
+    def shrunk(self, seqs: list[int], size: int) -> None:
+        """These are no longer there, wherever they were."""
+        if self.removed is not None:
+            self.removed += seqs
+        self.messages -= len(seqs)
+        self.bytes -= size
+        self.checkpointer.changes += len(seqs)
 
     def _kill(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
         """A live record in a block dies."""
@@ -239,8 +274,8 @@ class FileStream:
 
     def _uncount(self, seq: int, subject: bytes, size: int) -> None:
         self.table.drop(subject)
-        if self._oldest.active:
-            self._oldest.removed(subject, seq)
+        if self.queues.active:
+            self.queues.removed(subject, seq)
         if self.removed is not None:
             self.removed.append(seq)
         self.messages -= 1
@@ -309,8 +344,8 @@ class FileStream:
         for name, number in names.items():
             self._deltas[name] -= number
             self.table.drop(name, number)
-            if self._oldest.active:
-                self._oldest.trimmed(name, before)
+            if self.queues.active:
+                self.queues.trimmed(name, before)
         self.messages -= count
         self.bytes -= size
         self.checkpointer.changes += count
@@ -406,7 +441,7 @@ class FileStream:
     def count_anew(self) -> None:
         """Make the subject table from the blocks; what is on disk about it is worthless."""
         self.table.clear()
-        self._oldest.clear()
+        self.queues.clear()
         for block in list(self.directory.blocks):
             view = self.view(block) if block.live else None
             if view is not None:
@@ -422,13 +457,13 @@ class FileStream:
         return seq in self.tail or self.directory.find(seq) is not None
 
     def get(self, seq: int) -> Message | None:
-        message = self.tail.get(seq)
-        if message is not None:
-            return message
         found = self.directory.find(seq)
         if found is None:
-            return None
-        return self.read(found[0], found[1], self.reader.message)
+            return self.tail.get(seq)
+        block, i = found
+        if block.page is not None:
+            return block.page.message(i)
+        return self.read(block, i, self.reader.message)
 
     def newest(self, subject: bytes) -> Message | None:
         message = self.get(self.table.last.get(subject, 0))
@@ -451,17 +486,12 @@ class FileStream:
             wanted = self._wanted(pattern, seq)
             if wanted is _NOTHING:
                 return None
-        blocks, k = self.directory.blocks, self.directory.at(seq)
-        while k < len(blocks):
-            block = blocks[k]
-            if block.live:
-                i = self.search.first(block, self.directory.position(block, seq), wanted)
-                if i >= 0:
-                    message = self.read(block, i, self.reader.scan)
-                    if message is not None:
-                        return message
-                    continue  # damaged, dead by now
-            k += 1
+        for block in self.scan.trails.blocks(seq, wanted):
+            start = self.directory.position(block, seq)
+            while (i := self.search.first(block, start, wanted)) >= 0:
+                message = self.read(block, i, self.reader.scan)
+                if message is not None:
+                    return message  # else it is damaged, and dead by now
         return self.tail.first(seq, wanted)
 
     def _wanted(self, pattern: bytes, seq: int) -> Filter | None:
@@ -476,16 +506,16 @@ class FileStream:
                 return _NOTHING
         return wanted
 
-    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> Columns:
         if seq < self.first_seq:
             seq = self.first_seq
         wanted = None
         if pattern not in (b"", b">"):
             if pattern not in self.table.last and is_name(pattern):
-                return []
+                return NOTHING
             wanted = self._wanted(pattern, seq)
             if wanted is _NOTHING:
-                return []
+                return NOTHING
         return self.scan.run(seq, most, wanted, up_to)
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
@@ -521,7 +551,7 @@ class FileStream:
         count = self.table.count(subject)
         if count < 2:
             return self._last_of(subject, 0) if count else 0
-        queues = self._oldest
+        queues = self.queues
         queues.active = True
         seq = queues.peek(subject)
         if seq and self.is_live(seq):

@@ -13,8 +13,9 @@ from itertools import repeat
 
 from jetstream_py import limits
 
+from .columns import Columns
 from .subjects import SubjectTable
-from .types import Message, read_some
+from .types import Message
 
 OVERHEAD = 16  # of a message in the stream's `bytes`
 
@@ -168,6 +169,22 @@ class MemoryStream:
         self.bytes += self.run_size(subjects, datas)
         return first, names
 
+    def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
+        before = list(self._by.get(subject, ()))
+        seq = self.append(subject, headers, data, ts)
+        self._remove_all(before)
+        return seq
+
+    def replace_run(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
+        first, names = self.append_run(subjects, datas, ts)
+        by, gone = self._by, list[int]()
+        for name in names:
+            seqs = by[name]
+            if seqs.live > 1:
+                gone += list(seqs)[:-1]
+        self._remove_all(gone)
+        return first
+
     def _seqs_of(self, subject: bytes) -> Seqs:
         seqs = self._by.get(subject)
         if seqs is None:
@@ -218,6 +235,9 @@ class MemoryStream:
 
     def discard(self, seq: int) -> bool:
         return self.remove(seq) is not None
+
+    def discard_all(self, seqs: Iterable[int]) -> int:
+        return self._remove_all([seq for seq in set(seqs) if seq in self._all])
 
     def trim(self, before: int) -> int:
         return self._remove_all(self._below(self._order, before))
@@ -286,8 +306,15 @@ class MemoryStream:
             (self._all[at] for at in self._order.since(seq) if self._all[at].subject in names), None
         )
 
-    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
-        return read_some(self, seq, most, pattern, up_to)
+    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> Columns:
+        found = Columns()
+        while len(found) < most and seq <= up_to:
+            message = self.next(seq, pattern)
+            if message is None or message.seq > up_to:
+                break
+            found.append(*message)
+            seq = message.seq + 1
+        return found
 
     def last(self, pattern: bytes, up_to: int = 0) -> int:
         if pattern in (b"", b">"):

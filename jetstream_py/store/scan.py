@@ -12,69 +12,76 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import limits
 
+from .columns import Columns
 from .subjects import Filter
 from .summary import Block
+from .trail import Trails
 from .types import Message
 
 if TYPE_CHECKING:
     from .file_stream import FileStream
 
+NOTHING = Columns()
 PAGE_WORTH = 6  # records of a block from which on it pays to decode it as a whole
 
 
 class Scan:
     """Long reads of one stream."""
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_stream", "trails")
 
     def __init__(self, stream: FileStream) -> None:
         self._stream = stream
+        self.trails = Trails(stream)
 
     def first(self, seq: int, wanted: Filter | None) -> int | None:
         """The first live match at or after `seq`."""
         stream = self._stream
         directory = stream.directory
-        blocks = directory.blocks
-        for k in range(directory.at(seq), len(blocks)):
-            block = blocks[k]
-            if block.live:
-                i = stream.search.first(block, directory.position(block, seq), wanted)
-                if i >= 0:
-                    return directory.seq(block, i)
+        for block in self.trails.blocks(seq, wanted):
+            i = stream.search.first(block, directory.position(block, seq), wanted)
+            if i >= 0:
+                return directory.seq(block, i)
         message = stream.tail.first(seq, wanted)
         return None if message is None else message.seq
 
-    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> list[Message]:
+    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> Columns:
         """The first live matches from `seq` to `up_to`, at most so many."""
         stream = self._stream
         directory = stream.directory
-        found: list[Message] = []
-        k = directory.at(seq)
-        while k < len(directory.blocks) and len(found) < most:
-            block = directory.blocks[k]
+        found, own = NOTHING, False
+        for block in self.trails.blocks(seq, wanted):
             if block.first > up_to:
                 return found
-            if block.live:
-                start = directory.position(block, seq) if block.first < seq else 0
-                found += self._run_in(block, start, most - len(found), wanted)
-            k += 1
-        if found and found[-1].seq > up_to:
-            return [message for message in found if message.seq <= up_to]
+            start = directory.position(block, seq) if block.first < seq else 0
+            part = self._run_in(block, start, most - len(found), wanted)
+            if not len(found):
+                found = part  # perhaps a block's own columns: not to be changed
+            elif own:
+                found.join(part)
+            else:
+                found, own = found.joined(part), True
+            if len(found) == most:
+                break
+        if len(found) and found.seqs[-1] > up_to:
+            return found.part(0, found.position(up_to + 1))
         if len(found) < most:
+            behind = Columns()
             for message in stream.tail.since(seq):
-                if message.seq > up_to or len(found) == most:
+                if message.seq > up_to or len(found) + len(behind) == most:
                     break
                 if wanted is None or message.subject in wanted.names:
-                    found.append(message)
+                    behind.append(*message)
+            found = found.joined(behind) if len(behind) else found
         return found
 
-    def _run_in(self, block: Block, start: int, most: int, wanted: Filter | None) -> list[Message]:
+    def _run_in(self, block: Block, start: int, most: int, wanted: Filter | None) -> Columns:
         stream = self._stream
         mask = stream.search.mask(block, wanted)
         if mask is None and block.dead is None:
             page = stream.reader.page(block)
             if page is not None:
-                return page.messages(start, start + most)
+                return page.part(start, min(start + most, len(page)))
         positions: list[int] = []
         i = stream.search.first(block, start, wanted)
         while i >= 0 and len(positions) < most:
@@ -82,9 +89,9 @@ class Scan:
             i = stream.search.first(block, i + 1, wanted)
         page = stream.reader.page(block) if len(positions) > PAGE_WORTH else block.page
         if page is not None:
-            return [page.message(i) for i in positions]
+            return page.picked(positions)
         read = [stream.read(block, i, stream.reader.message) for i in positions]
-        return [message for message in read if message is not None]
+        return Columns.of(message for message in read if message is not None)
 
     def last(self, up_to: int, wanted: Filter | None) -> int:
         """The newest live match not above `up_to`, 0 if there is none."""
@@ -120,12 +127,9 @@ class Scan:
     def count(self, since: int, wanted: Filter | None) -> int:
         stream = self._stream
         directory = stream.directory
-        blocks = directory.blocks
         total = 0
-        for k in range(directory.at(since), len(blocks)):
-            block = blocks[k]
-            if block.live:
-                total += stream.search.count(block, directory.position(block, since), wanted)
+        for block in self.trails.blocks(since, wanted):
+            total += stream.search.count(block, directory.position(block, since), wanted)
         return total + stream.tail.count(since, wanted)
 
     def keep_from(self, end: int, keep: int) -> int:

@@ -6,8 +6,11 @@ on both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .columns import Columns
 
 Octets = bytes  # the type, where `bytes` is a stream's counter
 
@@ -71,6 +74,14 @@ class StreamStore(Protocol):
         follow without a gap) and the distinct subjects."""
         ...
 
+    def replace(self, subject: Octets, headers: Octets, data: Octets, ts: int) -> int:
+        """`append`, and what the subject had before goes."""
+        ...
+
+    def replace_run(self, subjects: Sequence[Octets], datas: Sequence[Octets], ts: int) -> int:
+        """`replace` for many messages without headers; returns the first one's sequence."""
+        ...
+
     def run_size(self, subjects: Sequence[Octets], datas: Sequence[Octets]) -> int:
         """What such messages add to `bytes`."""
         ...
@@ -100,7 +111,7 @@ class StreamStore(Protocol):
         """The newest message of a literal subject."""
         ...
 
-    def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> list[Message]:
+    def run(self, seq: int, most: int, pattern: Octets, up_to: int) -> Columns:
         """The first matches from `seq` to `up_to`, at most so many."""
         ...
 
@@ -110,6 +121,10 @@ class StreamStore(Protocol):
 
     def discard(self, seq: int) -> bool:
         """`remove` for those who do not want to see the message: cheaper, its payload is not read."""
+        ...
+
+    def discard_all(self, seqs: Iterable[int]) -> int:
+        """`discard` for many; returns how many there were."""
         ...
 
     def trim(self, before: int) -> int:
@@ -161,15 +176,3 @@ class StreamStore(Protocol):
     def headed(self, seq: int, up_to: int) -> Iterator[Message]:
         """Messages with headers from `seq` to `up_to`; `data` may be empty."""
         ...
-
-
-def read_some(store: StreamStore, seq: int, most: int, pattern: bytes, up_to: int) -> list[Message]:
-    """`run` by asking for one after the other."""
-    found: list[Message] = []
-    while len(found) < most and seq <= up_to:
-        message = store.next(seq, pattern)
-        if message is None or message.seq > up_to:
-            break
-        found.append(message)
-        seq = message.seq + 1
-    return found

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jetstream_py.engine.outbox import SKIP
 from jetstream_py.store import failpoints
 from tests.engine.world import SECOND, World
 
@@ -56,9 +57,9 @@ CONFIGS = st.fixed_dictionaries(
         "retention": st.sampled_from(["limits", "limits", "workqueue", "interest"]),
     },
     optional={
-        "max_msgs": st.integers(1, 12),
-        "max_bytes": st.integers(60, 900),
-        "max_msgs_per_subject": st.integers(1, 4),
+        "max_msgs": st.one_of(st.integers(1, 12), st.just(1_000)),
+        "max_bytes": st.one_of(st.integers(60, 900), st.just(100_000)),
+        "max_msgs_per_subject": st.one_of(st.just(1), st.integers(1, 4)),
         "max_msg_size": st.integers(0, 250),
         "max_age": st.just(60 * SECOND),
         "no_ack": st.booleans(),
@@ -98,7 +99,8 @@ def outcome(world: World, config: dict[str, Any], reads: list[bytes]) -> tuple[A
 def test_a_run_has_the_result_of_its_messages_one_by_one(
     shared: World, config: dict[str, Any], before: list[Publish], publishes: list[Publish]
 ) -> None:
-    if config["discard"] == "new" and not {"max_msgs", "max_bytes"} & set(config):
+    limits = {"max_msgs", "max_bytes", "max_msgs_per_subject"}
+    if config["discard"] == "new" and not limits & set(config):
         config = {**config, "max_msgs": 5}
     singles = [frame(publish) for publish in before + publishes]
     together = [b"".join(map(frame, before)), b"".join(map(frame, publishes))]
@@ -176,6 +178,28 @@ def test_nothing_overtakes_the_acks_of_a_run(world: World) -> None:
         (name, seq) for name in "SM" for seq in range(1, 51)
     ]
     assert last["state"]["messages"] == 50
+
+
+def test_a_commit_waits_while_more_comes_and_not_when_nothing_does(world: World) -> None:
+    world.create()
+    loop, outbox = world.bench.loop, world.js.outbox
+    commits: list[int] = []
+    failpoints.arm("commit.begin", lambda: commits.append(1))
+    outbox._skip = 0
+    world.send("s.a")
+    loop.call_soon(world.send, "s.b")  # arrives a turn of the loop later
+    world.settle()
+    assert len(commits) == 1
+    world.send("s.a")  # alone: this one waits a turn, the next ones do not
+    world.turn()
+    assert len(commits) == 1
+    world.settle()
+    assert len(commits) == 2
+    for count in range(3, 3 + SKIP):
+        world.send("s.a")
+        world.turn()
+        assert len(commits) == count
+    assert [answer["seq"] for answer in world.answers()] == list(range(1, 4 + SKIP))
 
 
 def test_a_full_disk_refuses_from_the_message_that_does_not_fit(world: World) -> None:

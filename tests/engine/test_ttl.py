@@ -172,7 +172,7 @@ def test_what_is_due_is_gone_when_the_server_is_back(tmp_path: Path, markers: bo
         (HOUR, [(2, "s.2", "")]),
     ):
         world.crash()
-        world = World(tmp_path, later=later)
+        world = World(tmp_path, age=later)
         state = messages(world)
         assert [row for row in state if row[2] != "MaxAge" or row in marks] == expected
         if markers and later > 2:
@@ -232,7 +232,7 @@ def test_a_hundred_thousand(tmp_path: Path) -> None:
     world.crash()
     assert verify(str(tmp_path)) == []
 
-    world = World(tmp_path, later=HOUR)
+    world = World(tmp_path, age=HOUR)
     state: Any = world.state()
     assert (state["messages"], state["last_seq"]) == (1, count + 1)
     world.close()

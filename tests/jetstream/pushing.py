@@ -30,9 +30,8 @@ def without_chance(text: str) -> str:
 # -- consumers ---------------------------------------------------------------------------------------
 
 
-def request_of(stream: str, name: str, config: Json, action: str = "") -> Json:
-    body: Json = {"stream_name": stream, "config": {"name": name, **config}}
-    return {**body, "action": action} if action else body
+def request_of(stream: str, name: str, config: Json) -> Json:
+    return {"stream_name": stream, "config": {"name": name, **config}}
 
 
 def consumer(js: JetStream, stream: str, name: str, **config: object) -> Json:
@@ -56,10 +55,6 @@ def consumer_info(js: JetStream, stream: str, name: str) -> Json:
     return js.ok(f"CONSUMER.INFO.{stream}.{name}")
 
 
-def delete_consumer(js: JetStream, stream: str, name: str) -> None:
-    assert js.ok(f"CONSUMER.DELETE.{stream}.{name}")["success"] is True
-
-
 def positions(info: Json) -> tuple[int, int, int, int]:
     """Delivered and ack floor, each as consumer and stream sequence."""
     delivered, floor = info["delivered"], info["ack_floor"]
@@ -67,11 +62,6 @@ def positions(info: Json) -> tuple[int, int, int, int]:
         delivered["consumer_seq"], delivered["stream_seq"],
         floor["consumer_seq"], floor["stream_seq"],
     )  # fmt: skip
-
-
-def delivered(info: Json) -> int:
-    sequence: int = info["delivered"]["stream_seq"]
-    return sequence
 
 
 def settled_consumer(

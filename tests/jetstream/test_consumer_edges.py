@@ -113,16 +113,6 @@ def test_a_filter_purge_at_the_beginning(js: JetStream) -> None:
     assert sequences(other.fetch()) == [3]
 
 
-@scenario("DLV-009", "DLV-035")
-def test_last_per_subject_with_another_filter(js: JetStream) -> None:
-    js.create("S", subjects=["s.*"])
-    js.publish("s.2", b"x")
-    it = consumer(js, deliver_policy="last_per_subject", filter_subject="s.3")
-    feed(js, "s.3", "s.1", "s.1")
-    it.update(filter_subject="s.1")
-    it.info()
-
-
 @STORAGES
 @scenario("DLV-010", "PUB-004")
 def test_a_skipped_message_is_still_a_duplicate(js: JetStream, storage: str) -> None:

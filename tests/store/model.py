@@ -38,6 +38,13 @@ class Model:
         wanted = pattern.split(b" ") if pattern else [b">"]
         return [m for m in every if any(matches(m.subject, one) for one in wanted)]
 
+    def drop(self, subject: bytes) -> set[int]:
+        """All of a literal subject goes."""
+        gone = {m.seq for m in self.all.values() if m.subject == subject}
+        for seq in gone:
+            del self.all[seq]
+        return gone
+
     def purge(self, pattern: bytes, before: int, keep: int) -> int:
         gone = [m.seq for m in self.of(pattern) if not before or m.seq < before]
         gone = gone[:-keep] if keep else gone

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from jetstream_py import limits
 from jetstream_py.store import StreamStore, verify
+from jetstream_py.subject import is_literal
 
 from .model import Model
 from .support import NOW, TINY, Desk
@@ -83,6 +84,42 @@ class StreamMachine(RuleBasedStateMachine):
             seq = self.seq(pick)
             assert self.stream.discard(seq) == (self.model.all.pop(seq, None) is not None)
 
+    @rule(picks=st.lists(PICK, min_size=1, max_size=60), spread=st.booleans())
+    def discard_all(self, picks: list[int], spread: bool) -> None:
+        """In any order, some of them twice; or neighbours, as a work queue has them."""
+        seqs = [self.seq(pick) for pick in picks]
+        if not spread:
+            seqs = list(range(seqs[0], seqs[0] + len(seqs)))
+        there = sorted(seq for seq in set(seqs) if self.model.all.pop(seq, None))
+        self.stream.removed = []
+        assert self.stream.discard_all(seqs) == len(there)
+        assert sorted(self.stream.removed) == there
+        self.stream.removed = None
+
+    @rule(subjects=st.lists(SUBJECTS, min_size=1, max_size=40), data=DATA)
+    def replace_run(self, subjects: list[bytes], data: bytes) -> None:
+        self.ts += 1_000_000
+        before = self.model.last_seq
+        datas = [data[:i] for i in range(len(subjects))]
+        gone: set[int] = set()
+        for subject, piece in zip(subjects, datas, strict=True):
+            gone |= self.model.drop(subject)
+            self.model.append(subject, b"", piece, self.ts, 0)
+        self.stream.removed = []
+        assert self.stream.replace_run(subjects, datas, self.ts) == before + 1
+        assert {seq for seq in gone if seq <= before} <= set(self.stream.removed) <= gone
+        self.stream.removed = None
+
+    @rule(subject=SUBJECTS, headers=HEADERS, data=DATA)
+    def replace(self, subject: bytes, headers: bytes, data: bytes) -> None:
+        self.ts += 1_000_000
+        gone = self.model.drop(subject)
+        seq = self.model.append(subject, headers, data, self.ts, 0)
+        self.stream.removed = []
+        assert self.stream.replace(subject, headers, data, self.ts) == seq
+        assert set(self.stream.removed) == gone
+        self.stream.removed = None
+
     @rule(subject=SUBJECTS)
     def displace(self, subject: bytes) -> None:
         """What a limit of one message per subject does."""
@@ -137,6 +174,8 @@ class StreamMachine(RuleBasedStateMachine):
             assert stream.last(pattern, seq) == max(
                 (m.seq for m in matching if m.seq <= seq), default=0
             )
+        if is_literal(pattern) and pattern:
+            assert stream.newest(pattern) == (matching[-1] if matching else None)
         assert stream.count(pattern) == len(matching)
         assert stream.count(pattern, seq) == sum(m.seq >= seq for m in matching)
         assert stream.subjects(pattern) == Counter(m.subject for m in matching)
@@ -162,7 +201,7 @@ class StreamMachine(RuleBasedStateMachine):
     def run(self, pattern: bytes, pick: int, most: int, behind: int) -> None:
         seq, up_to = self.seq(pick), self.model.last_seq - behind
         expected = [m for m in self.model.of(pattern) if seq <= m.seq <= up_to]
-        assert self.stream.run(seq, most, pattern, up_to) == expected[:most]
+        assert self.stream.run(seq, most, pattern, up_to).messages() == expected[:most]
 
     @rule(subject=SUBJECTS)
     def ask_oldest(self, subject: bytes) -> None:

@@ -1,0 +1,137 @@
+"""Where acks arrive: from what clients say to what the consumer does.
+
+Acks come by the hundred, and nearly all say the same: this delivery is done. A list of such is taken apart
+as columns and settled as one step (`_run`). Whatever does not have that form (another word, a reply, a
+policy that looks at order, deliveries that were repeated) goes one by one; the result is the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jetstream_py.engine import acks
+from jetstream_py.engine.acks import Delivery
+
+if TYPE_CHECKING:
+    from jetstream_py.engine.consumer import Consumer
+    from jetstream_py.engine.shared import Item
+
+TOKENS = 9  # of an ack subject: $JS ACK stream consumer count seq consumer-seq time pending
+RUN = 4  # fewer acks are not worth the preparation
+
+
+class AckDesk:
+    """The acks of one consumer."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._start = b"$JS.ACK.%b.%b." % consumer.tokens
+        self._sampled = 0
+
+    def take(self, items: list[Item]) -> None:
+        """What came in one read."""
+        if len(items) < RUN or not self._run(items):
+            self._one_by_one(len(self._start), items, exact=True)
+        self._consumer.serve()
+
+    def take_v2(self, items: list[Item]) -> None:
+        """The same on subjects that name domain and account; more may follow after the usual tokens."""
+        consumer = self._consumer
+        start = consumer.stream.consumers.ack_start_v2(consumer.name)
+        self._one_by_one(len(start), items, exact=False)
+        consumer.serve()
+
+    # -- many --------------------------------------------------------------------------------------
+
+    def _run(self, items: list[Item]) -> bool:
+        """Settle plain acks together. False: they must be looked at one by one."""
+        consumer = self._consumer
+        config, unacked = consumer.config, consumer.unacked
+        if config.ack_policy != "explicit" or config.sample_freq or unacked.repeated:
+            return False
+        subjects, replies, _, words = zip(*items, strict=True)
+        if any(replies) or not acks.ACKS.issuperset(words):
+            return False
+        n = len(subjects)
+        tokens = b".".join(subjects).split(b".")
+        seq_tokens = tokens[5::TOKENS]
+        if (
+            len(tokens) != n * TOKENS
+            or tokens[::TOKENS].count(b"$JS") != n
+            or tokens[3::TOKENS].count(consumer.tokens[1]) != n
+            or b"" in seq_tokens
+            or not b"".join(seq_tokens).isdigit()
+        ):
+            return False
+        seqs = list(map(int, seq_tokens))
+        if max(seqs) >= consumer.position.next_seq:
+            return False
+        consumer.ledger.settle_run(seqs)
+        return True
+
+    # -- one by one --------------------------------------------------------------------------------
+
+    def _one_by_one(self, at: int, items: list[Item], exact: bool) -> None:
+        consumer = self._consumer
+        confirmed: list[bytes] = []
+        for subject, reply, _, data in items:
+            tokens = subject[at:].split(b".")
+            if len(tokens) < 5 or (len(tokens) > 5 and exact):
+                self._no_responder(subject, reply)
+                continue
+            named = acks.delivery(tokens)
+            if named is None or named.seq >= consumer.position.next_seq:
+                continue
+            if data.startswith(acks.NEXT):
+                self._ack(named)
+                if reply:
+                    consumer.pull.request(reply, data[len(acks.NEXT) :].strip())
+                continue
+            self._word(named, data)
+            if reply:
+                confirmed.append(reply)
+        consumer.changed()
+        if confirmed:
+            self._confirm(confirmed)
+
+    def _confirm(self, replies: list[bytes]) -> None:
+        """Tell the client once the acks are on disk."""
+        consumer = self._consumer
+        if consumer.journal is not None:
+            consumer.journal.write(consumer)
+        for reply in replies:
+            consumer.shared.outbox.send(consumer.shared.bus, reply, b"")
+
+    def _no_responder(self, subject: bytes, reply: bytes) -> None:
+        """On a subject with another number of tokens nobody listens."""
+        if reply:
+            block = b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject
+            self._consumer.shared.bus.publish(reply, b"", b"", block)
+
+    def _word(self, named: Delivery, data: bytes) -> None:
+        deliveries, seq, dseq = named
+        consumer = self._consumer
+        unacked, shared = consumer.unacked, consumer.shared
+        if data in acks.ACKS:
+            self._ack(named)
+        elif data.startswith(acks.NAK):
+            if seq in unacked:
+                unacked.nak(seq, acks.nak_delay(data), shared.now())
+                shared.events.nak(*consumer.names, dseq, seq, deliveries)
+        elif data.startswith(acks.TERM):
+            consumer.ledger.finish(named)
+            reason = data[len(acks.TERM) :].strip().decode("utf-8", "replace")
+            shared.events.terminated(*consumer.names, dseq, seq, deliveries, reason)
+        elif data == acks.PROGRESS and seq in unacked:
+            unacked.extend(seq, shared.now())
+
+    def _ack(self, named: Delivery) -> None:
+        consumer = self._consumer
+        since = consumer.unacked.since.get(named.seq, 0)
+        if consumer.ledger.finish(named) and consumer.sample:
+            self._sampled += consumer.sample
+            if self._sampled >= 100:
+                self._sampled %= 100
+                deliveries, seq, dseq = named
+                took = consumer.shared.now() - since
+                consumer.shared.events.ack_sample(*consumer.names, dseq, seq, took, deliveries)
