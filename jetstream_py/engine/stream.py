@@ -182,8 +182,11 @@ class Stream:
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
 
-    def store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
-        """Check and append. Returns the PubAck."""
+    def store_message(
+        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0
+    ) -> bytes:
+        """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
+        if it `replaces` the only message."""
         config = self.config
         if self.shared.store.failed:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
@@ -213,7 +216,9 @@ class Stream:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
         seq = self._append(subject, headers, data, msg_id)
-        if rollup == b"sub":
+        if replaces:
+            self.store.discard(replaces)
+        elif rollup == b"sub":
             self.store.purge(subject, before=seq)
         elif rollup == b"all":
             self.store.purge(before=seq)
