@@ -95,9 +95,7 @@ class Position:
 
     def choose(self, since: int, resume: int) -> None:
         """The newest message of each subject, as far as they are not older than `since`."""
-        store = self._store
-        found = [store.last(subject, resume) for subject in store.subjects(self.pattern)]
-        self._chosen = deque(sorted(seq for seq in found if seq >= since))
+        self._chosen = deque(self._store.lasts(self.pattern, max(since, 1), resume))
         self.resume = resume
         self.next_seq = self._chosen[0] if self._chosen else max(resume, since)
         self._ahead = _UNKNOWN

@@ -112,14 +112,15 @@ class Bulk:
         """Live messages die, in order; the caller sees to the subject table and the head."""
         stream = self._stream
         ordered = sorted(set(seqs))
-        blocks = stream.directory.blocks
+        directory = stream.directory
+        blocks = directory.blocks
         in_blocks = bisect_right(ordered, blocks[-1].last) if blocks else 0
         opened = list(self._open(ordered, in_blocks))
         gone: list[int] = []
         names: list[bytes] = []
         sizes: list[int] = []
         for block, view, wanted in opened:
-            positions = _live(block, wanted)
+            positions = directory.live_among(block, wanted)
             if positions:
                 gone += map(view.seq, positions)
                 named = view.subjects_at(positions)
@@ -145,8 +146,6 @@ class Bulk:
             block = directory.blocks[k]
             stop = bisect_right(ordered, block.last, at, end) if k >= 0 else at
             if stop > at and block.live:
-                if block.gaps:
-                    directory.position(block, block.last)  # loads its sequences
                 view = stream.view(block)
                 if view is not None:
                     yield block, view, ordered[at:stop]
@@ -170,16 +169,3 @@ class Bulk:
         if not block.live:
             self._stream.empty.add(block)
         return sizes
-
-
-def _live(block: Block, seqs: list[int]) -> list[int]:
-    """Positions of those that live; `seqs` are between the block's first and last."""
-    if block.gaps:
-        assert block.seqs is not None
-        known = block.seqs
-        found = [i for seq in seqs if known[i := bisect_right(known, seq) - 1] == seq]
-    else:
-        first = block.first
-        found = [seq - first for seq in seqs]
-    dead = block.dead
-    return found if dead is None else [i for i in found if not dead[i]]

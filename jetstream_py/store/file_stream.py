@@ -22,6 +22,7 @@ from .columns import Columns
 from .directory import Directory
 from .group import Outcome, Work
 from .home import Home
+from .newest import lasts
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
@@ -534,6 +535,9 @@ class FileStream:
                 break
             newest = max(newest, self._last_of(name, 0))
         return newest
+
+    def lasts(self, pattern: bytes, since: int, up_to: int) -> list[int]:
+        return lasts(self, pattern, since, up_to)
 
     def _last_of(self, subject: bytes, up_to: int) -> int:
         bound = self.table.last.get(subject, 0)

@@ -323,6 +323,10 @@ class MemoryStream:
             (self._by[name].last(up_to) for name in self._table.matching(pattern)), default=0
         )
 
+    def lasts(self, pattern: bytes, since: int, up_to: int) -> list[int]:
+        found = [self._by[name].last(up_to) for name in self._table.matching(pattern)]
+        return sorted(seq for seq in found if seq >= since)
+
     def oldest(self, subject: bytes) -> int:
         seqs = self._by.get(subject)
         return seqs.first() if seqs is not None else 0

@@ -173,6 +173,10 @@ class StreamMachine(RuleBasedStateMachine):
             assert stream.last(pattern, seq) == max(
                 (m.seq for m in matching if m.seq <= seq), default=0
             )
+            newest = {m.subject: m.seq for m in matching if m.seq <= seq}
+            for since in (1, seq // 2):
+                found = sorted(at for at in newest.values() if at >= since)
+                assert stream.lasts(pattern, since, seq) == found
         assert stream.count(pattern) == len(matching)
         assert stream.count(pattern, seq) == sum(m.seq >= seq for m in matching)
         assert stream.subjects(pattern) == Counter(m.subject for m in matching)
