@@ -387,12 +387,12 @@ class Consumer:
 
     # -- what happens to the stream ----------------------------------------------------------------
 
-    def removed(self, seqs: Sequence[int]) -> None:
-        """Messages were removed one by one."""
-        if not seqs:
-            return
-        self.position.removed(max(seqs))
+    def removed(self, seqs: Sequence[int], newest: int) -> None:
+        """Messages up to `newest` were removed one by one."""
+        self.position.removed(newest)
         unacked = self.unacked
+        if not unacked.dseq and not unacked.redeliveries:
+            return
         for seq in [seq for seq in seqs if seq in unacked.dseq or seq in unacked.redeliveries]:
             if seq in unacked.dseq:
                 self._terminate(seq)

@@ -114,11 +114,12 @@ class Stream:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if not any(headers) and self._takes(subjects, datas):
                 self._publish_run(subjects, replies, datas)
-                self.consumers.announce()
+                self.consumers.announce(subjects)
                 return
         for item in items:
             self._publish(*item)
-        self.consumers.announce()
+        transformed = self._transform is not None
+        self.consumers.announce(None if transformed else [item[0] for item in items])
 
     def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
         """Is every message small enough, and room for all of them?"""
