@@ -175,11 +175,14 @@ class Consumers(dict[str, Consumer]):
             self._stream.store.removed = []
         relieved = False
         for consumer in list(self.values()):
-            owed = len(consumer.unacked)
+            owed = len(consumer.unacked.dseq)
+            if not owed and not consumer.unacked.redeliveries:
+                consumer.position.removed(newest)
+                continue
             if removed:
                 consumer.removed(removed, newest)
             consumer.trimmed(first)
-            relieved = relieved or len(consumer.unacked) < owed
+            relieved = relieved or len(consumer.unacked.dseq) < owed
         if relieved:
             self.announce()  # somebody who owed too much may go on
 
