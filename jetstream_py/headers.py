@@ -20,6 +20,8 @@ EXPECTED_LAST_SUBJECT_SEQ_SUBJECT: Final = b"Nats-Expected-Last-Subject-Sequence
 EXPECTED_LAST_MSG_ID: Final = b"Nats-Expected-Last-Msg-Id"
 ROLLUP: Final = b"Nats-Rollup"
 TTL: Final = b"Nats-TTL"
+MARKER_REASON: Final = b"Nats-Marker-Reason"
+KV_OPERATION: Final = b"KV-Operation"
 INCREMENT: Final = b"Nats-Incr"
 BATCH_ID: Final = b"Nats-Batch-Id"
 SCHEDULE: Final = b"Nats-Schedule"
@@ -50,6 +52,12 @@ def without_status(block: bytes) -> bytes:
             rest = START + block[end:]
             return rest if rest != EMPTY else b""
     return block
+
+
+def without(block: bytes, name: bytes) -> bytes:
+    """A block without any header of this name."""
+    start, *lines = block.split(b"\r\n")
+    return b"\r\n".join([start, *(line for line in lines if not line.startswith(name + b":"))])
 
 
 def status(code: int, text: str) -> bytes:

@@ -81,6 +81,7 @@ CHECKPOINT_SLICE: Final = 4096  # subjects a run, runs of a long table go into o
 CHECKPOINT_DIRS: Final = 1024  # dead bitmaps refreshed per group
 PURGE_RECORDS: Final = 4096  # messages a purge drops before others have their turn (some 15 ms)
 PURGE_BLOCKS: Final = 48  # ... or blocks it looks at
+PURGE_QUEUE: Final = 1000  # purges of a stream that wait for the one that runs
 RANGE_DELETE: Final = 2000  # keys of a deleted stream that one group removes
 VIEW_CACHE: Final = 32 * 1024 * 1024  # columns of blocks kept decoded, bytes
 PAGE_CACHE: Final = 32 * 1024 * 1024  # messages of blocks kept decoded, bytes
@@ -99,6 +100,14 @@ FRESH_SUBJECTS: Final = 4096  # subjects noted between two commits to wake their
 JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are written
 JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
+
+# -- TTLs of messages ------------------------------------------------------------------------------
+TTL_CHUNK: Final = 10  # bits: deadlines are remembered for so many sequences together ...
+TTL_PIECE: Final = 8  # bits: ... and stored for so many of those together
+TTL_NEAR: Final = 300  # seconds: deadlines up to here are remembered one by one
+TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond one per message
+TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
+EXPIRE_SLICE: Final = 2048  # messages that expire before others have their turn
 
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...

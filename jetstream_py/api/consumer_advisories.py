@@ -32,6 +32,7 @@ class _Action(_Event):
     stream: str
     consumer: str
     action: str
+    domain: str = ""
 
 
 class _Pause(_Event):
@@ -39,6 +40,7 @@ class _Pause(_Event):
     consumer: str
     paused: bool
     pause_until: str = always(ZERO_TIME)
+    domain: str = ""
 
 
 class _MaxDeliver(_Event):
@@ -46,6 +48,7 @@ class _MaxDeliver(_Event):
     consumer: str
     stream_seq: int
     deliveries: int
+    domain: str = ""
 
 
 class _Refused(_Event):
@@ -57,20 +60,23 @@ class _Refused(_Event):
     stream_seq: int
     deliveries: int
     reason: str = ""
+    domain: str = ""
 
 
-class _Pinned(_Event):
+class _Pinned(_Event, kw_only=True):
     account: str
     stream: str
     consumer: str
+    domain: str = ""
     group: str
     pinned_id: str
 
 
-class _Unpinned(_Event):
+class _Unpinned(_Event, kw_only=True):
     account: str
     stream: str
     consumer: str
+    domain: str = ""
     group: str
     reason: str
 
@@ -82,6 +88,10 @@ class _AckSample(_Event):
     stream_seq: int
     ack_time: int
     deliveries: int
+    domain: str = ""
+
+
+_Told = _Action | _Pause | _MaxDeliver | _Refused | _Pinned | _Unpinned | _AckSample
 
 
 class ConsumerEvents:
@@ -131,12 +141,14 @@ class ConsumerEvents:
     def pinned(self, stream: str, consumer: str, group: str, pin_id: str) -> None:
         if subject := self._heard(_ADVISORY + b"PINNED", stream, consumer):
             head = self._head(_TYPE + "consumer_group_pinned")
-            self._send(subject, _Pinned(*head, _ACCOUNT, stream, consumer, group, pin_id))
+            named = {"account": _ACCOUNT, "stream": stream, "consumer": consumer, "group": group}
+            self._send(subject, _Pinned(*head, **named, pinned_id=pin_id))
 
     def unpinned(self, stream: str, consumer: str, group: str, reason: str) -> None:
         if subject := self._heard(_ADVISORY + b"UNPINNED", stream, consumer):
             head = self._head(_TYPE + "consumer_group_unpinned")
-            self._send(subject, _Unpinned(*head, _ACCOUNT, stream, consumer, group, reason))
+            named = {"account": _ACCOUNT, "stream": stream, "consumer": consumer, "group": group}
+            self._send(subject, _Unpinned(*head, **named, reason=reason))
 
     def ack_sample(
         self, stream: str, consumer: str, dseq: int, seq: int, took_ns: int, deliveries: int
@@ -154,5 +166,6 @@ class ConsumerEvents:
     def _head(self, kind: str) -> tuple[str, str, str]:
         return kind, self._js.new_id(), time_text(self._js.clock.now_ns())
 
-    def _send(self, subject: bytes, event: _Event) -> None:
+    def _send(self, subject: bytes, event: _Told) -> None:
+        event.domain = self._js.settings.domain
         self._js.outbox.send(self._js.bus, subject, encode(event))

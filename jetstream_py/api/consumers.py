@@ -58,13 +58,18 @@ def create_durable(request: Request) -> Answer:
 
 
 def _create(request: Request, durable: bool) -> Answer:
-    body = decode_body(request.body, CreateConsumerRequest)
+    body = decode_body(request.body, CreateConsumerRequest, request.strict)
     given = named_config(body, request.name, request.consumer, request.filter, durable)
     if given.num_replicas > 1:
         raise error(E.STREAM_REPLICAS_NOT_SUPPORTED)
     stream = request.js.stream(request.name)
     _check_identity(request, stream, given)
-    rules = ConsumerRules(stream.config)
+    settings = request.js.settings
+    rules = ConsumerRules(
+        stream.config,
+        max_ack_pending=settings.max_ack_pending,
+        max_batch=settings.max_request_batch,
+    )
     if given.name and given.direct and given.sourcing and stream.config.retention == "limits":
         # A mirror that comes back must not find the consumer that it left.
         given = replace(given, name=f"{given.name}-{_random_name(request)}")
@@ -154,7 +159,7 @@ def delete(request: Request) -> bytes:
 
 
 def names(request: Request) -> bytes:
-    body = decode_optional(request.body, ConsumersRequest)
+    body = decode_optional(request.body, ConsumersRequest, request.strict)
     found = sorted(consumer.name for consumer in _shown(request))
     offset = min(max(body.offset, 0), len(found))
     page = found[offset : offset + NAMES_PAGE]
@@ -164,7 +169,7 @@ def names(request: Request) -> bytes:
 
 
 def listing(request: Request) -> bytes:
-    body = decode_optional(request.body, ConsumersRequest)
+    body = decode_optional(request.body, ConsumersRequest, request.strict)
     found = sorted(_shown(request), key=lambda consumer: consumer.name)
     offset = min(max(body.offset, 0), len(found))
     page = [
@@ -184,7 +189,7 @@ def _shown(request: Request) -> list[Consumer]:
 
 
 def pause(request: Request) -> bytes:
-    body = decode_optional(request.body, PauseRequest)
+    body = decode_optional(request.body, PauseRequest, request.strict)
     consumer = _consumer(request)
     until = _pause_until(body)
     if until != consumer.config.pause_until:
@@ -254,7 +259,7 @@ def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:
 
 
 def describe(request: Request, consumer: Consumer, versions: bool = True) -> ConsumerInfo:
-    config = consumer.config
+    config, ledger = consumer.config, consumer.ledger
     if versions:
         config = replace(config, metadata=with_versions(config.metadata))
     remaining = _pause_remaining(request, consumer)
@@ -266,7 +271,7 @@ def describe(request: Request, consumer: Consumer, versions: bool = True) -> Con
         delivered=_place(
             consumer.delivered_seq, consumer.delivered_stream_seq, consumer.delivered_ns
         ),
-        ack_floor=_place(consumer.floor_seq, consumer.floor_stream_seq, consumer.acked_ns),
+        ack_floor=_place(ledger.floor_seq, ledger.floor_stream_seq, ledger.acked_ns),
         num_ack_pending=consumer.num_ack_pending,
         num_redelivered=consumer.num_redelivered,
         num_waiting=consumer.num_waiting,

@@ -158,8 +158,6 @@ class ApiService:
         if subject.startswith(NEXT):
             next_message(self, subject[len(NEXT) :], reply, headers, body, caller)
             return
-            next_message(self, subject[len(NEXT) :], reply, headers, body, caller)
-            return
         if subject.startswith(b"$JS.API.DIRECT.GET."):
             direct_get(self, subject[19:], reply, headers, body, caller)
             return

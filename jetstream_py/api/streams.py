@@ -107,8 +107,6 @@ def _rules(js: JetStream) -> Rules:
 UNAVAILABLE = (
     "mirror",
     "sources",
-    "allow_msg_ttl",
-    "subject_delete_marker_ttl",
     "allow_msg_counter",
     "allow_atomic",
     "allow_msg_schedules",

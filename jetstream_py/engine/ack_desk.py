@@ -66,7 +66,7 @@ class AckDesk:
         seqs = list(map(int, seq_tokens))
         if max(seqs) >= consumer.position.next_seq:
             return False
-        consumer.settle_run(seqs)
+        consumer.ledger.settle_run(seqs)
         return True
 
     # -- one by one --------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class AckDesk:
                 unacked.nak(seq, acks.nak_delay(data), shared.now())
                 shared.events.nak(*consumer.names, dseq, seq, deliveries)
         elif data.startswith(acks.TERM):
-            consumer.finish(named)
+            consumer.ledger.finish(named)
             reason = data[len(acks.TERM) :].strip().decode("utf-8", "replace")
             shared.events.terminated(*consumer.names, dseq, seq, deliveries, reason)
         elif data == acks.PROGRESS and seq in unacked:
@@ -128,7 +128,7 @@ class AckDesk:
     def _ack(self, named: Delivery) -> None:
         consumer = self._consumer
         since = consumer.unacked.since.get(named.seq, 0)
-        if consumer.finish(named) and consumer.sample:
+        if consumer.ledger.finish(named) and consumer.sample:
             self._sampled += consumer.sample
             if self._sampled >= 100:
                 self._sampled %= 100

@@ -72,7 +72,7 @@ class Consumers(dict[str, Consumer]):
             written.write(consumer)
         self._shared.events.created(*consumer.names)
         self.announce()
-        consumer.arm()
+        consumer.alarm.arm()
         return consumer
 
     def recover(self) -> None:
@@ -83,7 +83,7 @@ class Consumers(dict[str, Consumer]):
             consumer = Consumer(self._stream, stored.name, stored.config, stored.created, written)
             written.restore(consumer, deltas)
             self._add(consumer)
-            consumer.arm()
+            consumer.alarm.arm()
         if self:
             self.announce()
 
@@ -107,7 +107,8 @@ class Consumers(dict[str, Consumer]):
 
     def ack_start_v2(self, name: str) -> bytes:
         """The first tokens of ack subjects that name domain and account."""
-        return f"$JS.ACK._.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
+        domain = self._shared.domain or "_"
+        return f"$JS.ACK.{domain}.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
 
     def delete(self, name: str) -> None:
         consumer = self.pop(name, None)
@@ -180,8 +181,8 @@ class Consumers(dict[str, Consumer]):
                 consumer.position.removed(newest)
                 continue
             if removed:
-                consumer.removed(removed, newest)
-            consumer.trimmed(first)
+                consumer.ledger.removed(removed, newest)
+            consumer.ledger.trimmed(first)
             relieved = relieved or len(consumer.unacked.dseq) < owed
         if relieved:
             self.announce()  # somebody who owed too much may go on
@@ -191,7 +192,7 @@ class Consumers(dict[str, Consumer]):
         self.purging = False
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
-            consumer.purged(pattern, removed or ())
+            consumer.ledger.purged(pattern, removed or ())
 
     # -- retention ---------------------------------------------------------------------------------
 
@@ -210,7 +211,7 @@ class Consumers(dict[str, Consumer]):
             self._interest[subject] = known
         return known
 
-    def settled(self, consumer: Consumer, seqs: Sequence[int]) -> None:
+    def settled(self, seqs: Sequence[int]) -> None:
         """A consumer is done with messages: they go if that was the last reason to keep them."""
         retention = self._stream.config.retention
         if retention == "limits" or not seqs:
@@ -266,4 +267,5 @@ class Consumers(dict[str, Consumer]):
             for consumer in self.values():
                 consumer.position.removed(store.removed[-1])
             store.removed = []
+        self._first_seq = store.first_seq
         self._shared.outbox.commit_soon()

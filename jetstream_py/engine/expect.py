@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import error
+from jetstream_py.engine.ttl import ttl_of
 from jetstream_py.gotext import quote, wire_text
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def check_expectations(stream: Stream, subject: bytes, headers: bytes) -> None:
     expected = hdr.get(headers, hdr.EXPECTED_STREAM)
     if expected and expected != config.name.encode():
         raise error(10060)
-    if hdr.get(headers, hdr.TTL) is not None:
-        raise error(10166)
+    if not config.allow_msg_ttl and ttl_of(headers):
+        raise error(10166)  # what is no TTL at all is refused later, with another error
     _check_subject_sequence(stream, subject, headers)
     expected = hdr.get(headers, hdr.EXPECTED_LAST_SEQ)
     if expected and _number(expected) != stream.store.last_seq:

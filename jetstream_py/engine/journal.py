@@ -110,8 +110,8 @@ class Journal:
         return Delta(
             consumer.position.next_seq,
             consumer.next_dseq,
-            consumer.floor_seq,
-            consumer.floor_stream_seq,
+            consumer.ledger.floor_seq,
+            consumer.ledger.floor_stream_seq,
             consumer.position.resume,
             (
                 seqs,

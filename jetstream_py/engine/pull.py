@@ -219,7 +219,7 @@ class Pull:
     def _deliver(self, inbox: bytes, run: Run, start: int, end: int) -> None:
         heard = self._bus.deliver(inbox, *run.part(start, end))
         if heard < end - start:
-            self._consumer.unheard(run.seqs[start + heard : end])
+            self._consumer.dispatcher.unheard(run.seqs[start + heard : end])
 
     def congested(self) -> bool:
         return self._bus.backlog(self.waiting.first().inbox) > CONGESTION

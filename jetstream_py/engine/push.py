@@ -80,7 +80,7 @@ class Push:
         if self.bound:
             self._beat_later(now)
             self._consumer.shared.soon(self._consumer.serve)
-        self._consumer.arm()
+        self._consumer.alarm.arm()
 
     def is_active(self) -> bool:
         return self.bound
@@ -150,7 +150,7 @@ class Push:
             if not (dseq and seq and dseq.isdigit() and seq.isdigit()):
                 self._ignored = True
                 return
-            self._consumer.ack_upto(int(dseq), int(seq))
+            self._consumer.ledger.ack_upto(int(dseq), int(seq))
         self._consumer.serve()
 
     def _within_rate(self, size: int) -> bool:

@@ -4,8 +4,8 @@ The order of the checks is the order in which nats-server answers, because a mes
 rules at once and clients see the first. Nothing is stored before all of them have passed. State
 changes at once; answers wait in the outbox for the commit (see `outbox`).
 
-Limits are enforced after each append, in this order: per subject, messages, bytes. Age has a timer on
-the clock that is set for the oldest message and sleeps when there is none.
+Limits are enforced after each append, in this order: per subject, messages, bytes. What time removes is
+the business of `expiry`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
-from jetstream_py.engine.purge import PurgeDone, run_purge
+from jetstream_py.engine.expiry import STEP, Expiry
+from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.transform import Transform, compile_transform
+from jetstream_py.engine.ttl import ttl_of
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
     from jetstream_py.engine.shared import Item, Shared
-    from jetstream_py.store import StreamStore
+    from jetstream_py.store import Purge, StreamStore
 
 MAX_HEADERS = 65_535
 NO_LIMIT = 1 << 62
-AGE_STEP = 0.25  # seconds: the least time between two looks at the age of messages
 
 
 class Stream:
@@ -48,9 +49,10 @@ class Stream:
         self.dedupe = Dedupe(0)
         self.consumers = Consumers(self)
         self.closed = False
+        self._purges = Purges(self)
         self._last_id = b""  # of the newest message; outlives it
-        self._age: Timer | None = None
         self._ids: Timer | None = None
+        self.expiry = Expiry(self, config)
         self.configure(config)
 
     def configure(self, config: StreamConfig) -> None:
@@ -79,6 +81,7 @@ class Stream:
             )
         )
         self._enforce_all()
+        self.expiry.configure(config)
 
     def recover(self) -> None:
         """After a restart: the ids of the window and the limits that passed meanwhile."""
@@ -93,13 +96,14 @@ class Stream:
             self._arm_ids()
         self.consumers.recover()
         self._enforce_all()
+        self.expiry.recover()
 
     def close(self, deleted: bool = False) -> None:
         self.closed = True
         self.consumers.close(deleted)
-        for timer in (self._age, self._ids):
-            if timer is not None:
-                timer.cancel()
+        self.expiry.close(deleted)
+        if self._ids is not None:
+            self._ids.cancel()
 
     @property
     def visible_seq(self) -> int:
@@ -148,8 +152,8 @@ class Stream:
                     self._enforce_subject(name)
         self._last_id = b""
         self._enforce_totals()
-        if config.max_age and self._age is None:
-            self._arm_age()
+        if config.max_age and self.expiry.age is None:
+            self.expiry.arm_age()
         shared.outbox.commit_soon()
         if config.no_ack:
             return
@@ -164,7 +168,9 @@ class Stream:
         """One message, whatever it asks for."""
         wants_ack = reply and not self.config.no_ack
         try:
-            ack = self._store_message(subject, headers, data)
+            if self._transform is not None:
+                subject = self._transform(subject) or subject
+            ack = self.store_message(subject, headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -177,18 +183,17 @@ class Stream:
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
 
-    def _store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
+    def store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
         """Check and append. Returns the PubAck."""
         config = self.config
         if self.shared.store.failed:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
-        if self._transform is not None:
-            subject = self._transform(subject) or subject
         if config.sealed:
             raise error(10109)
         self._check_size(headers, data)
         msg_id = b""
         rollup = b""
+        ttl: int | None = 0
         if headers:
             headers = hdr.without_status(headers)
             if hdr.PREFIX in headers:
@@ -198,16 +203,23 @@ class Stream:
                     return self._ack_start + b'%d,"duplicate": true}' % seen
                 self._check_last_id(headers)
                 rollup = rollup_of(config, headers)
+                ttl = ttl_of(headers)
         if config.retention == "interest" and not self.consumers.interested(subject):
             return self._ack_start + b"%d}" % self._skip(msg_id)
         if not self.shared.store.room():
             raise error(10023)
+        if ttl is None:
+            raise error(10165)
+        if ttl:
+            headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
         seq = self._append(subject, headers, data, msg_id)
         if rollup == b"sub":
             self.store.purge(subject, before=seq)
         elif rollup == b"all":
             self.store.purge(before=seq)
+        if ttl:
+            self.expiry.note(seq, ttl)
         return self._ack_start + b"%d}" % seq
 
     def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
@@ -228,8 +240,8 @@ class Stream:
         if self.config.max_msgs_per_subject > 1:
             self._enforce_subject(subject)
         self._enforce_totals()
-        if self.config.max_age and self._age is None:
-            self._arm_age()
+        if self.config.max_age and self.expiry.age is None:
+            self.expiry.arm_age()
         return seq
 
     def _skip(self, msg_id: bytes) -> int:
@@ -302,32 +314,11 @@ class Stream:
                 if count > most:
                     self.store.purge(subject, keep=most)
         self._enforce_totals()
-        if self._age is not None:
-            self._age.cancel()
-            self._age = None
-        self._expire()
-
-    def _expire(self) -> None:
-        """Drop what is too old and sleep until the next one is."""
-        self._age = None
-        if not self.config.max_age or self.closed:
-            return
-        horizon = self.shared.clock.now_ns() - self.config.max_age
-        if self.store.messages and self.store.first_ts <= horizon:
-            self.store.trim(self.store.seq_at(horizon + 1))
-            self.consumers.announce()
-            self.shared.outbox.commit_soon()
-        self._arm_age()
-
-    def _arm_age(self) -> None:
-        if self.store.messages:
-            due = self.store.first_ts + self.config.max_age - self.shared.clock.now_ns()
-            self._age = self.shared.timers.call_later(max(due / 1e9, AGE_STEP), self._expire)
 
     def _arm_ids(self) -> None:
         if self._ids is None and len(self.dedupe):
             due = self.dedupe.next_expiry() - self.shared.clock.now_ns()
-            self._ids = self.shared.timers.call_later(max(due / 1e9, AGE_STEP), self._expire_ids)
+            self._ids = self.shared.timers.call_later(max(due / 1e9, STEP), self._expire_ids)
 
     def _expire_ids(self) -> None:
         self._ids = None
@@ -340,6 +331,11 @@ class Stream:
     def purge(self, pattern: bytes, before: int, keep: int, done: PurgeDone) -> None:
         """`done` gets the count, at once or after a while (`purge`), or None if the stream is gone."""
         self._check_open(self.config.deny_purge, 10110, "stream purge not permitted")
+        end = before or self.store.last_seq + 1  # what comes later is not meant
+
+        def begin() -> Purge:
+            self.consumers.purging = True
+            return self.store.begin_purge(pattern, end, keep)
 
         def finish(count: int | None) -> None:
             if count is not None:
@@ -347,9 +343,7 @@ class Stream:
                 self.consumers.purged(pattern)
             done(count)
 
-        self.consumers.purging = True
-
-        run_purge(self, self.store.begin_purge(pattern, before, keep), finish)
+        self._purges.run(begin, finish)
 
     def _purged(self, before: int) -> None:
         store = self.store

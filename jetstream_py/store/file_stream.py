@@ -458,13 +458,13 @@ class FileStream:
         return seq in self.tail or self.directory.find(seq) is not None
 
     def get(self, seq: int) -> Message | None:
-        message = self.tail.get(seq)
-        if message is not None:
-            return message
         found = self.directory.find(seq)
         if found is None:
-            return None
-        return self.read(found[0], found[1], self.reader.message)
+            return self.tail.get(seq)
+        block, i = found
+        if block.page is not None:
+            return block.page.message(i)
+        return self.read(block, i, self.reader.message)
 
     def newest(self, subject: bytes) -> Message | None:
         message = self.get(self.table.last.get(subject, 0))
@@ -581,7 +581,10 @@ class FileStream:
         return self.scan.deleted()
 
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
-        return self.scan.with_headers(since_ts)
+        return self.scan.with_headers(self.seq_at(since_ts), self.last_seq, since_ts)
+
+    def headed(self, seq: int, up_to: int) -> Iterator[Message]:
+        return self.scan.with_headers(seq, up_to)
 
     # -- groups ------------------------------------------------------------------------------------
     def take(self) -> Work:

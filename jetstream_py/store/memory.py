@@ -357,6 +357,14 @@ class MemoryStream:
             if message.headers:
                 yield message
 
+    def headed(self, seq: int, up_to: int) -> Iterator[Message]:
+        for at in self._order.since(seq):
+            if at > up_to:
+                return
+            message = self._all[at]
+            if message.headers:
+                yield message
+
 
 class MemoryPurge:
     """See `Purge`. Finding what is to go is quick, dropping it is not."""

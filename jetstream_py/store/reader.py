@@ -73,6 +73,14 @@ class Reader:
             self._decode(block)
         return self.message(block, i)
 
+    def headers(self, block: Block, i: int) -> Message:
+        """`scan` for someone who wants no payload: of a fat record only the first part is read."""
+        if not block.fat:
+            return self.scan(block, i)
+        view = self.view(block)
+        cut, seq = view.header_len(i), view.seq(i)
+        return Message(seq, view.ts(i), view.subject(i), self._part(seq, 0)[:cut], b"")
+
     def page(self, block: Block) -> Columns | None:
         """All records, decoded; None when they must be read one by one (large or damaged)."""
         if block.page is None and not block.fat:
@@ -91,19 +99,19 @@ class Reader:
         self._home.pages.add(block, block.size + 200 * block.n)
 
     def _fat(self, seq: int, stub: bytes) -> bytes:
-        home = self._home
         length, count = fat_length(stub)
-        parts = []
-        for part in range(count):
-            value = home.snapshot.get(keys.part_key(self._sid, seq, part), db=home.databases.fat)
-            body = None if value is None else unseal(home.extend, bytes(value))
-            if body is None:
-                raise Damaged("a part of the message is missing or damaged")
-            parts.append(body)
-        record = b"".join(parts)
+        record = b"".join([self._part(seq, part) for part in range(count)])
         if len(record) != length:
             raise Damaged("parts of the message are missing")
         return record
+
+    def _part(self, seq: int, part: int) -> bytes:
+        home = self._home
+        value = home.snapshot.get(keys.part_key(self._sid, seq, part), db=home.databases.fat)
+        body = None if value is None else unseal(home.extend, bytes(value))
+        if body is None:
+            raise Damaged("a part of the message is missing or damaged")
+        return body
 
 
 def open_view(value: memoryview, block: Block, extend: Extend) -> View:

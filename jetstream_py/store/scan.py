@@ -218,25 +218,29 @@ class Scan:
         gone.extend(range(expected, stream.last_seq + 1))
         return gone
 
-    def with_headers(self, since_ts: int) -> Iterator[Message]:
+    def with_headers(self, seq: int, up_to: int, since_ts: int = 0) -> Iterator[Message]:
         """Block by block, and found anew after each: commits may come in between."""
         stream = self._stream
-        seq = self.seq_at(since_ts)
         while (k := stream.directory.at(seq)) < len(stream.directory.blocks):
             block = stream.directory.blocks[k]
-            found = self._headers_in(block, since_ts) if block.live and block.headers else []
+            if block.first > up_to:
+                return
+            wanted = block.live and block.headers
+            found = self._headers_in(block, seq, up_to, since_ts) if wanted else []
             seq = max(seq, block.last) + 1
             yield from found
         for message in list(stream.tail.since(seq)):
-            if message.headers and message.ts >= since_ts:
+            if message.headers and message.ts >= since_ts and message.seq <= up_to:
                 yield message
 
-    def _headers_in(self, block: Block, since_ts: int) -> list[Message]:
+    def _headers_in(self, block: Block, seq: int, up_to: int, since_ts: int) -> list[Message]:
         stream = self._stream
         view = stream.view(block)
         if view is None:
             return []
         positions = stream.directory.live_positions(block)
         wanted = [i for i in positions if view.header_len(i) and view.ts(i) >= since_ts]
-        found = [stream.read(block, i, stream.reader.scan) for i in wanted]
+        if block.first < seq or block.last > up_to:
+            wanted = [i for i in wanted if seq <= view.seq(i) <= up_to]
+        found = [stream.read(block, i, stream.reader.headers) for i in wanted]
         return [message for message in found if message is not None]

@@ -177,3 +177,7 @@ class StreamStore(Protocol):
     def tail_headers(self, since_ts: int) -> Iterator[Message]:
         """Messages with headers stored at or after `since_ts`, oldest first; `data` may be empty."""
         ...
+
+    def headed(self, seq: int, up_to: int) -> Iterator[Message]:
+        """Messages with headers from `seq` to `up_to`; `data` may be empty."""
+        ...

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from jetstream_py.api.consumer_advisories import ConsumerEvents
+from jetstream_py.engine.settings import Settings
 
 HEAD = '"id":"ID","timestamp":"1970-01-01T00:00:01Z",'
 NAMES = '"stream":"S","consumer":"C",'
@@ -18,6 +19,7 @@ class FakeJetStream:
     """What advisories need of an account; whatever is sent is kept."""
 
     def __init__(self, listens: bool) -> None:
+        self.settings = Settings()
         self.listens = listens
         self.sent: list[tuple[bytes, str]] = []
         self.bus = self.clock = self.outbox = self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from jetstream_py.api.consumer_filters import FilterTree
-from jetstream_py.api.stream_subjects import covers
+from jetstream_py.subject import covers
 
 
 def test_as_pair_by_pair() -> None:

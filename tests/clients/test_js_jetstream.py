@@ -37,13 +37,12 @@ PROVES: dict[str, tuple[str, ...]] = {
     "streams": ("STR-001", "STR-079", "MSG-001", "MSG-015", "PUB-001", "PUB-006"),
 }  # fmt: skip
 NEW = {"kv_ttl", "priority"}  # the second generation does not know them
-LATER = {"kv_ttl"}  # what jetstream-py refuses with a clear text so far
 PARAMETERS = [
     pytest.param(name, generation, kind, marks=pytest.mark.behaviour(*rows))
     for name, rows in PROVES.items()
     for generation in GENERATIONS
     for kind in KINDS
-    if not (name in NEW and generation == "v2") and not (name in LATER and kind == OURS)
+    if not (name in NEW and generation == "v2")
 ]
 
 

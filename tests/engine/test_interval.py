@@ -89,6 +89,19 @@ def test_the_interval_counts_from_the_first_change(tmp_path: Path, commits: list
     world.close()
 
 
+def test_publishes_that_arrive_together(tmp_path: Path, commits: list[int]) -> None:
+    """They take a way of their own through the server, and wait for the interval all the same."""
+    world = at_rest(tmp_path, 10.0)
+    commits.clear()
+    world.client.send(b"".join(b"PUB s.a _INBOX.%d 1\r\nx\r\n" % i for i in range(500)))
+    world.settle()
+    assert len(world.answers()) == 500
+    assert commits == []
+    world.pass_time(10)
+    assert commits == [1]
+    assert messages_after_crash(world, tmp_path) == 500
+
+
 def test_publishes_without_reply_are_synced_too(tmp_path: Path) -> None:
     world = World(tmp_path, 10.0)
     world.create()

@@ -146,15 +146,34 @@ def test_the_stream_may_be_deleted_meanwhile(tmp_path: Path) -> None:
     world.close()
 
 
-def test_two_at_once(tmp_path: Path) -> None:
+def test_one_after_the_other(tmp_path: Path) -> None:
+    """The second waits for the first, and knows no message that came after it was asked for."""
     world = filled(tmp_path)
     purge(world, {"filter": "s.1"})
     purge(world, {"filter": "s.*", "keep": 100})
-    answers: list[dict[str, object]] = []
-    while len(answers) < 2:
+    world.send("s.2", b"later")
+    answers: list[Any] = []
+    while len(answers) < 3:
         tick(world)
         answers += world.answers()
-    left = world.state()["messages"]
-    assert left == 67  # the newest hundred without a third of them
-    assert sum(int(str(answer["purged"])) for answer in answers) == COUNT - left
+    assert [each["purged"] for each in answers if "purged" in each] == [
+        COUNT // 3,
+        COUNT * 2 // 3 - 100,
+    ]
+    assert world.state()["messages"] == 101
+    world.close()
+
+
+def test_those_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PURGE_QUEUE", 3)
+    world = filled(tmp_path)
+    for _ in range(5):
+        purge(world, {"filter": "s.1"})
+    answers: list[Any] = []
+    while len(answers) < 5:
+        tick(world)
+        answers += world.answers()
+    codes = [each["error"]["err_code"] for each in answers if "error" in each]
+    assert codes == [10023, 10023]
+    assert [each["purged"] for each in answers if "error" not in each] == [COUNT // 3, 0, 0]
     world.close()

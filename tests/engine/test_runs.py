@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jetstream_py.engine.outbox import SKIP
 from jetstream_py.store import failpoints
 from tests.engine.world import SECOND, World
 
@@ -177,6 +178,28 @@ def test_nothing_overtakes_the_acks_of_a_run(world: World) -> None:
         (name, seq) for name in "SM" for seq in range(1, 51)
     ]
     assert last["state"]["messages"] == 50
+
+
+def test_a_commit_waits_while_more_comes_and_not_when_nothing_does(world: World) -> None:
+    world.create()
+    loop, outbox = world.bench.loop, world.js.outbox
+    commits: list[int] = []
+    failpoints.arm("commit.begin", lambda: commits.append(1))
+    outbox._skip = 0
+    world.send("s.a")
+    loop.call_soon(world.send, "s.b")  # arrives a turn of the loop later
+    world.settle()
+    assert len(commits) == 1
+    world.send("s.a")  # alone: this one waits a turn, the next ones do not
+    world.turn()
+    assert len(commits) == 1
+    world.settle()
+    assert len(commits) == 2
+    for count in range(3, 3 + SKIP):
+        world.send("s.a")
+        world.turn()
+        assert len(commits) == count
+    assert [answer["seq"] for answer in world.answers()] == list(range(1, 4 + SKIP))
 
 
 def test_a_full_disk_refuses_from_the_message_that_does_not_fit(world: World) -> None:

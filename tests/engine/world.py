@@ -21,8 +21,10 @@ TIMEOUT = 30.0
 class World:
     """A broker with JetStream on a directory; `client` speaks the wire protocol to it."""
 
-    def __init__(self, path: Path, sync_interval: float = 0.0) -> None:
+    def __init__(self, path: Path, sync_interval: float = 0.0, age: float = 0.0) -> None:
+        """`age` is what the clock has run before: time goes on while a server is away."""
         self.bench = Bench()
+        self.bench.clock.advance(age)
         broker = self.bench.broker
         self.failure = ""
         wake = self.bench.loop.call_soon_threadsafe

@@ -56,7 +56,7 @@ class Walk:
         self.consumer = consumer(js, ack_wait=LONG, **filter_, **self.policy)
 
     def step(self) -> None:
-        steps = 2 * [self.publish, self.fetch, self.fetch, self.delete] + [self.purge, self.reset]
+        steps = 2 * [self.publish, self.fetch, self.fetch, self.delete] + [self.purge]
         self.dice.choice(steps + 6 * [self.settle] if self.acks else steps)()
         self.compare()
 
@@ -101,15 +101,6 @@ class Walk:
             self.js.ok("STREAM.PURGE.S")
             self.stored.clear()
             self.unacked.clear()
-
-    def reset(self) -> None:
-        """Acks of what is not delivered after the reset would not be confirmed."""
-        last = self.js.ask("STREAM.INFO.S")["state"]["last_seq"]
-        sequence = self.dice.randint(1, last + 1)
-        self.js.ok("CONSUMER.RESET.S.C", {"seq": sequence})
-        self.last = sequence - 1
-        self.unacked.clear()
-        self.delivered.clear()
 
     def compare(self) -> None:
         ahead = [sequence for sequence in self.stored if sequence > self.last]

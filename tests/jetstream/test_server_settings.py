@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.jetstream.support import SECOND, OwnServer, own_server
+from tests.jetstream import pulling
+from tests.jetstream.support import API, SECOND, OwnServer, own_server
 from tests.support.server import KINDS, ORACLE, OURS, Kind, StartError, StartServer
 
 HUB = "jetstream { domain: hub }\n"
@@ -72,6 +73,63 @@ def test_domain_in_advisories(js: OwnServer) -> None:
     js.heard(2)
 
 
+@own_server(config=HUB)
+def test_consumers_by_the_domain(js: OwnServer) -> None:
+    def ask(verb: str, body: object = None) -> None:
+        js.request(f"$JS.hub.API.CONSUMER.{verb}", json.dumps(body).encode() if body else b"")
+
+    pulling.stream(js, 2)
+    js.listen("$JS.EVENT.ADVISORY.CONSUMER.>")
+    config = {"durable_name": "C", "ack_policy": "explicit"}
+    ask("DURABLE.CREATE.S.C", {"stream_name": "S", "config": config})
+    pulling.advisories(js, 1)
+    ask("INFO.S.C")
+    ask("NAMES.S")
+    pull = pulling.Pull(js).send("$JS.hub.API.CONSUMER.MSG.NEXT.S.C", {"batch": 2})
+    assert [message.data for message in pull.messages(2)] == [b"m1", b"m2"]
+    ask("DELETE.S.C")
+    pulling.advisories(js, 1)
+
+
+@own_server(config=HUB)
+def test_domain_in_advisories_about_messages(js: OwnServer) -> None:
+    pulling.stream(js, 3)
+    consumer = pulling.consumer(js, sample_freq="100")
+    js.listen("$JS.EVENT.ADVISORY.CONSUMER.>")
+    for answer in (b"+TERM why", b"+TERM", b"-NAK"):
+        [message] = consumer.fetch()
+        consumer.ack(message, answer)
+        pulling.advisories(js, 1)
+
+
+@own_server(config=HUB)
+def test_acks_by_the_domain(js: OwnServer) -> None:
+    """The second form of ack subjects names it."""
+    pulling.stream(js, 2)
+    consumer = pulling.consumer(js)
+    for domain in ("hub", "_"):
+        [message] = consumer.fetch()
+        rest = message.reply.removeprefix("$JS.ACK.")
+        js.note(js.request(f"$JS.ACK.{domain}.szMpdrwD.{rest}").headers)
+    js.note(consumer.info()["num_ack_pending"])
+
+
+@own_server(config="jetstream { limits { max_request_batch: 5, max_ack_pending: 7 } }\n")
+def test_limits_of_consumers(js: OwnServer) -> None:
+    def make(name: str, **config: object) -> None:
+        body = {"stream_name": "S", "config": {"durable_name": name, **config}}
+        js.api(f"CONSUMER.DURABLE.CREATE.S.{name}", body)
+
+    js.create("S", subjects=["s.>"])
+    make("A", ack_policy="explicit")
+    make("B", ack_policy="explicit", max_ack_pending=8)
+    make("C", ack_policy="explicit", max_ack_pending=6, max_batch=3)
+    make("D", ack_policy="none", max_batch=6)
+    make("E", ack_policy="explicit", deliver_subject="d")
+    pull = pulling.Pull(js).send(f"{API}CONSUMER.MSG.NEXT.S.A", {"batch": 6})
+    assert pull.status() == "409 Exceeded MaxRequestBatch of 5"
+
+
 @own_server(config="jetstream { strict: false }\n")
 def test_unknown_fields_may_pass(js: OwnServer) -> None:
     js.api("STREAM.CREATE.S", UNKNOWN)
@@ -84,6 +142,10 @@ def test_unknown_fields_may_pass(js: OwnServer) -> None:
     js.api("STREAM.PURGE.S", {"nobody_knows": 1})
     js.api("STREAM.MSG.DELETE.S", {"seq": 1, "nobody_knows": 1})
     js.api("STREAM.CREATE.T", b'{"name":"T","max_msgs":"text"}')
+    config = {"durable_name": "C", "ack_policy": "explicit", "nobody_knows": 1}
+    js.api("CONSUMER.DURABLE.CREATE.S.C", {"stream_name": "S", "config": config, "other": 1})
+    js.api("CONSUMER.NAMES.S", {"nobody_knows": 1})
+    js.api("CONSUMER.LIST.S", {"nobody_knows": 1})
 
 
 @own_server(config='jetstream { limits { duplicate_window: "10s", max_ack_pending: 5 } }\n')

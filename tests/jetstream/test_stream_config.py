@@ -160,7 +160,6 @@ def test_default_duplicate_window_shrinks_to_max_age(js: JetStream) -> None:
     assert js.create("S", max_age=SECOND)["config"]["duplicate_window"] == SECOND
 
 
-@LATER
 @scenario("STR-035", "STR-100")
 def test_marker_ttl_turns_on_ttl_and_rollup(js: JetStream) -> None:
     config = js.create("S", subject_delete_marker_ttl=SECOND)["config"]
@@ -170,8 +169,14 @@ def test_marker_ttl_turns_on_ttl_and_rollup(js: JetStream) -> None:
     assert config["metadata"]["_nats.req.level"] == "1"
 
 
+@scenario("STR-100")
+def test_ttls_require_level_1(js: JetStream) -> None:
+    config = js.create("S", allow_msg_ttl=True)["config"]
+    assert config["allow_msg_ttl"] is True
+    assert config["metadata"]["_nats.req.level"] == "1"
+
+
 LEVELS: list[tuple[Json, str]] = [
-    ({"allow_msg_ttl": True}, "1"),
     ({"allow_msg_counter": True}, "2"),
     ({"allow_atomic": True}, "2"),
     ({"allow_msg_schedules": True}, "2"),

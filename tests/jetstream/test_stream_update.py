@@ -29,10 +29,11 @@ ALLOWED: list[tuple[str, Json, Json]] = [
     ("", {}, {"mirror_direct": True}),
     ("", {}, {"republish": {"src": ">", "dest": "r.>"}}),
     ("", {}, {"subject_transform": {"src": "S", "dest": "T"}}),
-]
-ALLOWED_LATER: list[tuple[str, Json, Json]] = [
     ("", {}, {"allow_msg_ttl": True}),
     ("", {}, {"subject_delete_marker_ttl": SECOND}),
+    ("", {"subject_delete_marker_ttl": SECOND}, {"allow_msg_ttl": True}),
+]
+ALLOWED_LATER: list[tuple[str, Json, Json]] = [
     ("", {}, {"allow_atomic": True, "allow_batched": True}),
     ("", {}, {"allow_msg_schedules": True}),
 ]
@@ -55,6 +56,13 @@ REFUSED: list[tuple[str, Json, Json, str]] = [
     ("STR-076", {}, {"persist_mode": "async"}, "can not change persist mode"),
     ("STR-082", {"deny_delete": True}, {}, "can not cancel deny message deletes"),
     ("STR-083", {"deny_purge": True}, {}, "can not cancel deny purge"),
+    ("STR-075", {"allow_msg_ttl": True}, {}, "message TTL status can not be disabled"),
+    (
+        "STR-075",
+        {"subject_delete_marker_ttl": SECOND},
+        {},
+        "message TTL status can not be disabled",
+    ),
     ("", {}, {"allow_msg_counter": True}, "can not change message counter setting"),
     ("", {}, {"max_age": -1}, "max age can not be negative"),
     ("", {}, {"num_replicas": 3}, "replicas > 1 not supported in non-clustered mode"),
@@ -62,7 +70,6 @@ REFUSED: list[tuple[str, Json, Json, str]] = [
 
 
 REFUSED_LATER: list[tuple[str, Json, Json, str]] = [
-    ("STR-075", {"allow_msg_ttl": True}, {}, "message TTL status can not be disabled"),
     ("", {"allow_msg_schedules": True}, {}, "message schedules can not be disabled"),
 ]
 
