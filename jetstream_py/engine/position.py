@@ -95,7 +95,7 @@ class Position:
 
     def choose(self, since: int, resume: int) -> None:
         """The newest message of each subject, as far as they are not older than `since`."""
-        self._chosen = deque(self._store.lasts(self.pattern, max(since, 1), resume))
+        self._chosen = deque(self._store.lasts(self.pattern, since, resume))
         self.resume = resume
         self.next_seq = self._chosen[0] if self._chosen else max(resume, since)
         self._ahead = _UNKNOWN

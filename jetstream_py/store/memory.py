@@ -325,7 +325,7 @@ class MemoryStream:
 
     def lasts(self, pattern: bytes, since: int, up_to: int) -> list[int]:
         found = [self._by[name].last(up_to) for name in self._table.matching(pattern)]
-        return sorted(seq for seq in found if seq >= since)
+        return sorted(seq for seq in found if seq and seq >= since)
 
     def oldest(self, subject: bytes) -> int:
         seqs = self._by.get(subject)
