@@ -25,7 +25,7 @@ from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.transform import Transform, compile_transform
-from jetstream_py.engine.ttl import ttl_of
+from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
@@ -197,13 +197,14 @@ class Stream:
         if headers:
             headers = hdr.without_status(headers)
             if hdr.PREFIX in headers:
-                check_expectations(self, subject, headers)
-                msg_id = hdr.get(headers, hdr.MSG_ID) or b""
+                fields = hdr.fields(headers)
+                check_expectations(self, subject, fields)
+                msg_id = fields.get(hdr.MSG_ID, b"")
                 if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
                     return self._ack_start + b'%d,"duplicate": true}' % seen
-                self._check_last_id(headers)
-                rollup = rollup_of(config, headers)
-                ttl = ttl_of(headers)
+                self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
+                rollup = rollup_of(config, fields)
+                ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
         if config.retention == "interest" and not self.consumers.interested(subject):
             return self._ack_start + b"%d}" % self._skip(msg_id)
         if not self.shared.store.room():
@@ -215,7 +216,8 @@ class Stream:
         self._check_discard_new(subject, headers, data, bool(rollup))
         seq = self._append(subject, headers, data, msg_id)
         if rollup == b"sub":
-            self.store.purge(subject, before=seq)
+            if self.store.count(subject) > 1:
+                self.store.purge(subject, before=seq)
         elif rollup == b"all":
             self.store.purge(before=seq)
         if ttl:
@@ -260,8 +262,7 @@ class Stream:
         if len(headers) > MAX_HEADERS:
             raise error(10097)
 
-    def _check_last_id(self, headers: bytes) -> None:
-        expected = hdr.get(headers, hdr.EXPECTED_LAST_MSG_ID)
+    def _check_last_id(self, expected: bytes | None) -> None:
         if expected and self._last_id != expected:
             raise error(10070, id=self._last_id.decode("utf-8", "replace"))
 

@@ -73,12 +73,16 @@ class Bulk:
     def replace_one(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         """The same for one message, which may have headers."""
         stream = self._stream
-        seq = stream.last_seq + 1
-        newest = {subject: seq}
-        gone = self._clear(newest)
+        table, seq = stream.table, stream.last_seq + 1
+        before = table.last.get(subject, 0)
+        gone = [before] if before else []
+        if not before:
+            table.note(subject)
+        elif subject in table.extra or not stream.displaced(before, subject):
+            gone = self._clear({subject: seq})
         stream.tail.staged.append(seq, ts, subject, headers, data)
         stream.grown(seq, seq, 1, message_size(subject, headers, data), ts)
-        stream.table.last[subject] = seq
+        table.last[subject] = seq
         self._settle(gone)
         return seq
 

@@ -31,6 +31,8 @@ def is_name(pattern: bytes) -> bool:
 
 def compile_filter(pattern: bytes) -> Callable[[Iterable[bytes]], list[bytes]]:
     """A function that chooses the subjects under the pattern."""
+    if is_name(pattern):
+        return lambda names: [name for name in names if name == pattern]
     start = pattern.removesuffix(b">")
     if len(start) == len(pattern) - 1 and start.endswith(b".") and is_name(start[:-1]):
         return lambda names: [name for name in names if name.startswith(start)]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetstream_py import limits
+from jetstream_py.engine.audience import Audience
 from jetstream_py.engine.consumer import Consumer
 from jetstream_py.subject import matches
 from tests.engine.world import World
@@ -104,15 +105,16 @@ def test_everybody_gets_what_is_theirs(
 def woken(world: World, monkeypatch: pytest.MonkeyPatch, publishes: bytes) -> set[str]:
     """The consumers that looked for messages after these publishes."""
     names: set[str] = set()
-    serve = Consumer.serve
+    concerned = Audience.concerned
 
-    def spy(consumer: Consumer) -> None:
-        names.add(consumer.name)
-        serve(consumer)
+    def spy(audience: Audience) -> list[Consumer]:
+        found = concerned(audience)
+        names.update(consumer.name for consumer in found)
+        return found
 
     world.settle()
     with monkeypatch.context() as patch:
-        patch.setattr(Consumer, "serve", spy)
+        patch.setattr(Audience, "concerned", spy)
         world.client.send(publishes)
         world.settle()
     return names
