@@ -310,6 +310,8 @@ class Stream:
     def _enforce_all(self) -> None:
         """After a change of the limits, or a restart."""
         most = self.config.max_msgs_per_subject
+        if most > 1:
+            self.store.expect_oldest()
         if most > 0:
             for subject, count in self.store.subjects().items():
                 if count > most:

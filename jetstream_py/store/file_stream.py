@@ -570,6 +570,9 @@ class FileStream:
                 self.table.last[subject] = bound
         return bound
 
+    def expect_oldest(self) -> None:
+        self.queues.active = True
+
     def oldest(self, subject: bytes) -> int:
         count = self.table.count(subject)
         if count < 2:

@@ -327,6 +327,9 @@ class MemoryStream:
         found = [self._by[name].last(up_to) for name in self._table.matching(pattern)]
         return sorted(seq for seq in found if seq and seq >= since)
 
+    def expect_oldest(self) -> None:
+        """Nothing to prepare: `oldest` is always cheap."""
+
     def oldest(self, subject: bytes) -> int:
         seqs = self._by.get(subject)
         return seqs.first() if seqs is not None else 0

@@ -156,6 +156,10 @@ class StreamStore(Protocol):
         in order."""
         ...
 
+    def expect_oldest(self) -> None:
+        """`oldest` will be asked for again and again."""
+        ...
+
     def oldest(self, subject: Octets) -> int:
         """The oldest live sequence of a literal subject, 0 if there is none."""
         ...

@@ -207,6 +207,10 @@ class StreamMachine(RuleBasedStateMachine):
         expected = [m for m in self.model.of(pattern) if seq <= m.seq <= up_to]
         assert self.stream.run(seq, most, pattern, up_to).messages() == expected[:most]
 
+    @rule()
+    def expect_oldest(self) -> None:
+        self.stream.expect_oldest()
+
     @rule(subject=SUBJECTS)
     def ask_oldest(self, subject: bytes) -> None:
         assert self.stream.oldest(subject) == next((m.seq for m in self.model.of(subject)), 0)
