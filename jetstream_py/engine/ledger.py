@@ -92,11 +92,9 @@ class Ledger:
 
     # -- what happens to the stream ----------------------------------------------------------------
 
-    def removed(self, seqs: Sequence[int]) -> None:
-        """Messages were removed one by one."""
-        if not seqs:
-            return
-        self._position.removed(seqs)
+    def removed(self, seqs: Sequence[int], newest: int) -> None:
+        """Messages were removed one by one, `newest` being the last in the stream."""
+        self._position.removed(seqs, newest)
         unacked = self._unacked
         for seq in [seq for seq in seqs if seq in unacked.dseq or seq in unacked.redeliveries]:
             if seq in unacked.dseq:
@@ -158,7 +156,7 @@ class Ledger:
 
     def _purged_some(self, removed: Sequence[int]) -> None:
         if removed:
-            self._position.removed(removed)
+            self._position.removed(removed, max(removed))
         for seq in removed:
             if seq in self._unacked:
                 self._touch()

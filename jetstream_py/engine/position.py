@@ -102,9 +102,7 @@ class Position:
 
     def choose(self, since: int, resume: int) -> None:
         """The newest message of each subject, as far as they are not older than `since`."""
-        store = self._store
-        found = [store.last(subject, resume) for subject in store.subjects(self.pattern)]
-        self._keep(sorted(seq for seq in found if seq >= since))
+        self._keep(self._store.lasts(self.pattern, since, resume))
         self.resume = resume
         self.next_seq = self._chosen[0] if self._chosen else max(resume, since)
         self._ahead = _UNKNOWN
@@ -185,9 +183,9 @@ class Position:
         """Whatever was removed: count anew."""
         self._ahead = _UNKNOWN
 
-    def removed(self, seqs: Sequence[int]) -> None:
-        """Messages were removed one by one."""
-        if max(seqs) >= self.next_seq:
+    def removed(self, seqs: Sequence[int], newest: int) -> None:
+        """Messages were removed one by one, `newest` being the last in the stream."""
+        if newest >= self.next_seq:
             self._ahead = _UNKNOWN
             if self._chosen:
                 self._lost.update([seq for seq in seqs if self._is_chosen(seq)])
