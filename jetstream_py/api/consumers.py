@@ -259,6 +259,7 @@ def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:
 
 
 def describe(request: Request, consumer: Consumer, versions: bool = True) -> ConsumerInfo:
+    consumer.stream.consumers.settle()  # what the stream has lost a moment ago counts
     config, ledger = consumer.config, consumer.ledger
     if versions:
         config = replace(config, metadata=with_versions(config.metadata))

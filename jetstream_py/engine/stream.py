@@ -82,6 +82,7 @@ class Stream:
         )
         self._enforce_all()
         self.expiry.configure(config)
+        self.consumers.announce()
 
     def recover(self) -> None:
         """After a restart: the ids of the window and the limits that passed meanwhile."""

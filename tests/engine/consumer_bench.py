@@ -15,6 +15,7 @@ from jetstream_py.store import verify
 from tests.engine.consumer_model import (
     GONE_IS_NOT_COUNTED,
     LIMITS_TELL_AT_ONCE,
+    PURGE_WAKES,
     SECOND,
     Config,
     ConsumerModel,
@@ -135,6 +136,8 @@ class ConsumerBench:
         self.world.settle()
         self.gone()
         self.stand()
+        if not PURGE_WAKES:
+            self.world.js.streams["S"].consumers.wake()
         self.hear()
 
     def change_limits(self, new: Limits) -> None:

@@ -22,8 +22,9 @@ SECOND = 1_000_000_000
 # What the engine does not do yet. Histories stay away from it, or do not look at it.
 GONE_IS_NOT_COUNTED: Final = True  # num_redelivered, of messages given up and then trimmed
 DELAYS_SURVIVE: Final = True  # of a NAK and of +WPI, a restart
-CHOSEN_MAY_GO: Final = False  # last_per_subject: what was chosen may leave the stream
-LIMITS_TELL_AT_ONCE: Final = False  # consumers, that owed messages were trimmed
+CHOSEN_MAY_GO: Final = True  # last_per_subject: what was chosen may leave the stream
+LIMITS_TELL_AT_ONCE: Final = True  # consumers, that owed messages were trimmed
+PURGE_WAKES: Final = False  # a consumer whose open acks it has settled (nor does nats-server's)
 PARTIAL_FILTERED_PURGES: Final = True  # with seq or keep
 
 
@@ -92,6 +93,7 @@ class Request:
     no_wait: bool = False
     expires: float = 0.0  # a time, 0 for never
     got: int = 0
+    kept: bool = False  # it met the limit of open acks: from then on it waits
 
 
 @dataclass(slots=True)
@@ -230,8 +232,7 @@ class ConsumerModel:
     def _first_time(self, seq: int, now: float) -> None:
         state, ahead = self.state, self.ahead()
         assert ahead[:1] == [seq], f"{seq} came first, {ahead[:3]} was next"
-        waiting = [each for each, debt in state.owed.items() if debt.again and self.may_again(debt)]
-        assert not waiting, f"{seq} is new, {waiting} had to come again before"
+        assert not self._due(), f"{seq} is new, {self._due()} had to come again before"
         if self.chosen and seq <= self.resume:
             self.chosen = [each for each in self.chosen if each > seq]
             if not self.chosen:
@@ -260,12 +261,13 @@ class ConsumerModel:
     def ended(self, sid: int, status: str, now: float) -> None:
         """A status ended a request: is it true?"""
         request = self.requests.pop(sid)
-        nothing = not self.ahead() and not any(debt.again for debt in self.state.owed.values())
+        nothing = not self.ahead() and not self._due()
         wanted = sum(each.left for each in self.requests.values())
         match status:
             case "404 No Messages":
                 assert request.no_wait
                 assert nothing
+                self._give_up_all()
             case "408 Requests Pending":
                 assert request.no_wait
                 assert not request.got
@@ -333,6 +335,17 @@ class ConsumerModel:
         debt = self.state.owed.pop(seq)
         self.state.given_up[seq] = debt.deliveries
 
+    def _due(self) -> list[int]:
+        """What is to come again as soon as somebody wants it."""
+        owed = self.state.owed.items()
+        return [seq for seq, debt in owed if debt.again and self.may_again(debt)]
+
+    def _give_up_all(self) -> None:
+        """Somebody wanted messages: those that were asked for again too often are over now."""
+        for seq, debt in list(self.state.owed.items()):
+            if debt.again and not self.may_again(debt):
+                self._give_up(seq)
+
     def gone(self) -> None:
         """Messages have left the stream: nobody owes them."""
         stored, state = self.stream.all, self.state
@@ -345,19 +358,17 @@ class ConsumerModel:
 
     def idle(self, now: float) -> None:
         """Nothing is left to do."""
-        state = self.state
         if self.bound if self.config.push else self.requests:
-            for seq, debt in list(state.owed.items()):
-                if debt.again:
-                    assert not self.may_again(debt), f"{seq} should have come again"
-                    self._give_up(seq)
+            assert not self._due(), f"{self._due()} should have come again"
+            self._give_up_all()
             if self._room():
                 assert not self.ahead(), f"{self.ahead()[:5]} should have come"
                 self.searched = self.stream.last_seq + 1
         for request in self.requests.values():
             assert not 0 < request.expires <= now, "a request should have expired"
             assert request.left > 0, "a request should have ended"
-            if request.no_wait and self._room() and not self.ahead():  # at the limit it is kept
+            request.kept |= not self._room()
+            if request.no_wait and not request.kept and not self.ahead():
                 assert request.expires, "a request that does not wait waits"
                 assert not request.got, "a request that got something goes on"
 
