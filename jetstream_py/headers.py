@@ -1,4 +1,4 @@
-"""Header blocks as bytes: looked into, never parsed whole.
+"""Header blocks as bytes: looked into, seldom parsed whole.
 
 A block is `NATS/1.0[ status[ text]]\\r\\n`, then `Name: value\\r\\n` lines, then `\\r\\n`. Names are
 compared exactly, as nats-server does.
@@ -42,6 +42,16 @@ def get(block: bytes, name: bytes) -> bytes | None:
     start = at + len(name) + 3
     end = block.find(b"\r\n", start)
     return block[start : end if end >= 0 else len(block)].lstrip(b" ")
+
+
+def fields(block: bytes) -> dict[bytes, bytes]:
+    """All of `get`'s answers at once, for whoever asks for many."""
+    found: dict[bytes, bytes] = {}
+    for line in block.split(b"\r\n")[1:]:
+        name, colon, value = line.partition(b":")
+        if colon and name not in found:
+            found[name] = value.lstrip(b" ")
+    return found
 
 
 def without_status(block: bytes) -> bytes:

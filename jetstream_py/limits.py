@@ -96,6 +96,7 @@ META_KEY: Final = 500  # LMDB takes keys of 511 bytes
 
 # -- consumers -------------------------------------------------------------------------------------
 INTEREST_CACHE: Final = 65_536  # subjects of which a stream knows whether a consumer wants them
+FRESH_SUBJECTS: Final = 4096  # subjects noted between two commits to wake their consumers only
 JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are written
 JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead

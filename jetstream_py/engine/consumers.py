@@ -1,6 +1,6 @@
 """The consumers of one stream, and what they mean for it: who is woken, what may be removed.
 
-After a commit the stream is announced, and every consumer that has somebody to deliver to looks for new
+After a commit the stream is announced, and every consumer whom it concerns (`audience`) looks for new
 messages. Messages that are removed one by one are noted by the store and told to the consumers then, or
 earlier if somebody asks for their numbers.
 
@@ -12,12 +12,13 @@ consumer that holds a message, so most acks cost one question.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jetstream_py import limits
 from jetstream_py.api.errors import error
 from jetstream_py.engine import journal
+from jetstream_py.engine.audience import Audience
 from jetstream_py.engine.consumer import Consumer
 from jetstream_py.engine.journal import Journal
 from jetstream_py.nuid import DIGITS
@@ -43,7 +44,8 @@ class Consumers(dict[str, Consumer]):
         self._stream = stream
         self._shared = stream.shared
         self._subs: dict[str, list[Any]] = {}
-        self.announced = False  # for the next commit
+        self._announced = False  # for the next commit
+        self._audience = Audience(self)
         self.purging = False
         self._next_cid = 1
         self._holder: Consumer | None = None  # who needed a message when last asked
@@ -142,31 +144,48 @@ class Consumers(dict[str, Consumer]):
 
     # -- news --------------------------------------------------------------------------------------
 
-    def announce(self) -> None:
-        """Something may be there to deliver, or not to deliver any more."""
-        if self and not self.announced:
-            self.announced = True
+    def announce(self, subjects: Collection[bytes] | None = None) -> None:
+        """Something may be there to deliver (on these subjects), or not to deliver any more."""
+        if not self:
+            return
+        self._audience.note(subjects)
+        if not self._announced:
+            self._announced = True
             self._shared.announce(self._stream)
+
+    def take_off(self) -> None:
+        """A commit begins: what is announced from now on belongs to the next one."""
+        self._announced = False
+        self._audience.take_off()
 
     def wake(self) -> None:
         self.settle()
-        for consumer in list(self.values()):
+        for consumer in self._audience.concerned():
             consumer.serve()
 
     def settle(self) -> None:
         """Tell the consumers which messages are gone."""
         if self.purging:
             return  # they will hear of it when it is done
-        removed = self._stream.store.removed
+        removed, first = self._stream.store.removed, self._stream.store.first_seq
+        if not removed and first <= self._first_seq:
+            return
+        self._first_seq = max(first, self._first_seq)
+        newest = max(removed) if removed else 0
         if removed:
             self._stream.store.removed = []
-            for consumer in list(self.values()):
-                consumer.ledger.removed(removed)
-        first = self._stream.store.first_seq
-        if first > self._first_seq:
-            self._first_seq = first
-            for consumer in list(self.values()):
-                consumer.ledger.trimmed(first)
+        relieved = False
+        for consumer in list(self.values()):
+            owed = len(consumer.unacked.dseq)
+            if not owed and not consumer.unacked.redeliveries:
+                consumer.position.removed(removed or (), newest)
+                continue
+            if removed:
+                consumer.ledger.removed(removed, newest)
+            consumer.ledger.trimmed(first)
+            relieved = relieved or len(consumer.unacked.dseq) < owed
+        if relieved:
+            self.announce()  # somebody who owed too much may go on
 
     def purged(self, pattern: bytes, end: int) -> None:
         """A purge is done; with `end`, all that matched before it is gone."""
@@ -180,6 +199,7 @@ class Consumers(dict[str, Consumer]):
     def refilter(self) -> None:
         """Consumers or their filters have changed."""
         self._interest.clear()
+        self._audience.changed()
 
     def interested(self, subject: bytes) -> bool:
         """Does any consumer want messages on this subject?"""
@@ -244,8 +264,9 @@ class Consumers(dict[str, Consumer]):
             seq = run.seqs[-1] + 1
             store.discard_all([at for at, subject in found if not self._needed(at, subject)])
         if store.removed:
+            newest = max(store.removed)
             for consumer in self.values():
-                consumer.position.removed(store.removed[-1])
+                consumer.position.removed(store.removed, newest)
             store.removed = []
         self._first_seq = store.first_seq
         self._shared.outbox.commit_soon()

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import error
-from jetstream_py.engine.ttl import ttl_of
+from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.gotext import quote, wire_text
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
     from jetstream_py.engine.stream import Stream
 
+Fields = Mapping[bytes, bytes]  # `hdr.fields` of a header block
+
 _ROLLUPS = (b"sub", b"all")
 
 
-def check_expectations(stream: Stream, subject: bytes, headers: bytes) -> None:
+def check_expectations(stream: Stream, subject: bytes, headers: Fields) -> None:
     """Everything that is checked before the message id is looked up."""
     config = stream.config
-    if hdr.get(headers, hdr.BATCH_ID) is not None:
+    if hdr.BATCH_ID in headers:
         raise error(10174)
-    if hdr.get(headers, hdr.INCREMENT) is not None:
+    if hdr.INCREMENT in headers:
         raise error(10168)
-    expected = hdr.get(headers, hdr.EXPECTED_STREAM)
+    expected = headers.get(hdr.EXPECTED_STREAM)
     if expected and expected != config.name.encode():
         raise error(10060)
-    if not config.allow_msg_ttl and ttl_of(headers):
+    ttl = headers.get(hdr.TTL)
+    if ttl and not config.allow_msg_ttl and parse_ttl(ttl):
         raise error(10166)  # what is no TTL at all is refused later, with another error
     _check_subject_sequence(stream, subject, headers)
-    expected = hdr.get(headers, hdr.EXPECTED_LAST_SEQ)
+    expected = headers.get(hdr.EXPECTED_LAST_SEQ)
     if expected and _number(expected) != stream.store.last_seq:
         raise error(10071, seq=stream.store.last_seq)
-    if hdr.get(headers, hdr.SCHEDULE) is not None:
+    if hdr.SCHEDULE in headers:
         raise error(10188)
-    if hdr.get(headers, hdr.STREAM_SOURCE) is not None:
+    if hdr.STREAM_SOURCE in headers:
         raise error(10227)
 
 
-def _check_subject_sequence(stream: Stream, subject: bytes, headers: bytes) -> None:
-    expected = hdr.get(headers, hdr.EXPECTED_LAST_SUBJECT_SEQ)
-    other = hdr.get(headers, hdr.EXPECTED_LAST_SUBJECT_SEQ_SUBJECT)
+def _check_subject_sequence(stream: Stream, subject: bytes, headers: Fields) -> None:
+    expected = headers.get(hdr.EXPECTED_LAST_SUBJECT_SEQ)
+    other = headers.get(hdr.EXPECTED_LAST_SUBJECT_SEQ_SUBJECT)
     if not expected:
         if other:
             raise error(10193)
@@ -50,9 +54,9 @@ def _check_subject_sequence(stream: Stream, subject: bytes, headers: bytes) -> N
         raise error(10071, seq=last)
 
 
-def rollup_of(config: StreamConfig, headers: bytes) -> bytes:
+def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
     """`sub`, `all` or nothing."""
-    value = hdr.get(headers, hdr.ROLLUP)
+    value = headers.get(hdr.ROLLUP)
     if not value:
         return b""
     if not config.allow_rollup_hdrs or config.deny_purge:

@@ -92,11 +92,9 @@ class Ledger:
 
     # -- what happens to the stream ----------------------------------------------------------------
 
-    def removed(self, seqs: Sequence[int]) -> None:
-        """Messages were removed one by one."""
-        if not seqs:
-            return
-        self._position.removed(max(seqs))
+    def removed(self, seqs: Sequence[int], newest: int) -> None:
+        """Messages were removed one by one, `newest` being the last in the stream."""
+        self._position.removed(seqs, newest)
         unacked = self._unacked
         for seq in [seq for seq in seqs if seq in unacked.dseq or seq in unacked.redeliveries]:
             if seq in unacked.dseq:
@@ -108,6 +106,7 @@ class Ledger:
         """The stream begins later than it did."""
         while 0 < (oldest := self._unacked.oldest()) < first_seq:
             self._terminate(oldest)
+        self._unacked.forget_before(first_seq)
 
     def _terminate(self, seq: int, reason: str = DELETED) -> None:
         self._touch()
@@ -151,13 +150,13 @@ class Ledger:
         if position.next_seq < end:
             position.move(end)
         else:
-            position.removed(position.next_seq)
+            position.recount()
         if not len(unacked):
             self._raise_floor(lowest=True)
 
     def _purged_some(self, removed: Sequence[int]) -> None:
         if removed:
-            self._position.removed(max(removed))
+            self._position.removed(removed, max(removed))
         for seq in removed:
             if seq in self._unacked:
                 self._touch()

@@ -124,7 +124,7 @@ class Shared:
         """A commit begins: what is announced from now on belongs to the next one."""
         self._flying_news, self._news = self._news, []
         for stream in self._flying_news:
-            stream.consumers.announced = False
+            stream.consumers.take_off()
 
     def _tell(self) -> None:
         news, self._flying_news = self._flying_news, []

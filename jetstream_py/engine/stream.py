@@ -25,7 +25,7 @@ from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.transform import Transform, compile_transform
-from jetstream_py.engine.ttl import ttl_of
+from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
@@ -118,11 +118,12 @@ class Stream:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if not any(headers) and self._takes(subjects, datas):
                 self._publish_run(subjects, replies, datas)
-                self.consumers.announce()
+                self.consumers.announce(subjects)
                 return
         for item in items:
             self._publish(*item)
-        self.consumers.announce()
+        transformed = self._transform is not None
+        self.consumers.announce(None if transformed else [item[0] for item in items])
 
     def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
         """Is every message small enough, and room for all of them?"""
@@ -199,13 +200,14 @@ class Stream:
         if headers:
             headers = hdr.without_status(headers)
             if hdr.PREFIX in headers:
-                check_expectations(self, subject, headers)
-                msg_id = hdr.get(headers, hdr.MSG_ID) or b""
+                fields = hdr.fields(headers)
+                check_expectations(self, subject, fields)
+                msg_id = fields.get(hdr.MSG_ID, b"")
                 if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
                     return self._ack_start + b'%d,"duplicate": true}' % seen
-                self._check_last_id(headers)
-                rollup = rollup_of(config, headers)
-                ttl = ttl_of(headers)
+                self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
+                rollup = rollup_of(config, fields)
+                ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
         if config.retention == "interest" and not self.consumers.interested(subject):
             return self._ack_start + b"%d}" % self._skip(msg_id)
         if not self.shared.store.room():
@@ -219,7 +221,8 @@ class Stream:
         if replaces:
             self.store.discard(replaces)
         elif rollup == b"sub":
-            self.store.purge(subject, before=seq)
+            if self.store.count(subject) > 1:
+                self.store.purge(subject, before=seq)
         elif rollup == b"all":
             self.store.purge(before=seq)
         if ttl:
@@ -264,8 +267,7 @@ class Stream:
         if len(headers) > MAX_HEADERS:
             raise error(10097)
 
-    def _check_last_id(self, headers: bytes) -> None:
-        expected = hdr.get(headers, hdr.EXPECTED_LAST_MSG_ID)
+    def _check_last_id(self, expected: bytes | None) -> None:
         if expected and self._last_id != expected:
             raise error(10070, id=self._last_id.decode("utf-8", "replace"))
 
@@ -313,6 +315,8 @@ class Stream:
     def _enforce_all(self) -> None:
         """After a change of the limits, or a restart."""
         most = self.config.max_msgs_per_subject
+        if most > 1:
+            self.store.expect_oldest()
         if most > 0:
             for subject, count in self.store.subjects().items():
                 if count > most:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import accumulate, chain, repeat
 from operator import add, sub
 from typing import Final
@@ -293,7 +293,7 @@ class View:
             total += 4 * (n - self._column("I", self._at_hdr).count(0))
         return total + sizes - heads + n * OVERHEAD
 
-    def mask(self, key: bytes, wanted: set[bytes] | frozenset[bytes]) -> bytes:
+    def mask(self, key: bytes, wanted: Container[bytes]) -> bytes:
         """A byte per record: 1 when its subject is wanted. Kept under `key`; empty when none is."""
         made = self._masks.get(key)
         if made is not None:

@@ -73,12 +73,16 @@ class Bulk:
     def replace_one(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         """The same for one message, which may have headers."""
         stream = self._stream
-        seq = stream.last_seq + 1
-        newest = {subject: seq}
-        gone = self._clear(newest)
+        table, seq = stream.table, stream.last_seq + 1
+        before = table.last.get(subject, 0)
+        gone = [before] if before else []
+        if not before:
+            table.note(subject)
+        elif subject in table.extra or not stream.displaced(before, subject):
+            gone = self._clear({subject: seq})
         stream.tail.staged.append(seq, ts, subject, headers, data)
         stream.grown(seq, seq, 1, message_size(subject, headers, data), ts)
-        stream.table.last[subject] = seq
+        table.last[subject] = seq
         self._settle(gone)
         return seq
 
@@ -112,14 +116,15 @@ class Bulk:
         """Live messages die, in order; the caller sees to the subject table and the head."""
         stream = self._stream
         ordered = sorted(set(seqs))
-        blocks = stream.directory.blocks
+        directory = stream.directory
+        blocks = directory.blocks
         in_blocks = bisect_right(ordered, blocks[-1].last) if blocks else 0
         opened = list(self._open(ordered, in_blocks))
         gone: list[int] = []
         names: list[bytes] = []
         sizes: list[int] = []
         for block, view, wanted in opened:
-            positions = _live(block, wanted)
+            positions = directory.live_among(block, wanted)
             if positions:
                 gone += map(view.seq, positions)
                 named = view.subjects_at(positions)
@@ -145,8 +150,6 @@ class Bulk:
             block = directory.blocks[k]
             stop = bisect_right(ordered, block.last, at, end) if k >= 0 else at
             if stop > at and block.live:
-                if block.gaps:
-                    directory.position(block, block.last)  # loads its sequences
                 view = stream.view(block)
                 if view is not None:
                     yield block, view, ordered[at:stop]
@@ -170,16 +173,3 @@ class Bulk:
         if not block.live:
             self._stream.empty.add(block)
         return sizes
-
-
-def _live(block: Block, seqs: list[int]) -> list[int]:
-    """Positions of those that live; `seqs` are between the block's first and last."""
-    if block.gaps:
-        assert block.seqs is not None
-        known = block.seqs
-        found = [i for seq in seqs if known[i := bisect_right(known, seq) - 1] == seq]
-    else:
-        first = block.first
-        found = [seq - first for seq in seqs]
-    dead = block.dead
-    return found if dead is None else [i for i in found if not dead[i]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from .block import View
 from .summary import Block
@@ -58,12 +58,16 @@ class Directory:
             return 0
         if not block.gaps:
             return min(seq - block.first, block.n)
+        seqs = self._seqs(block)
+        return block.n if seqs is None else bisect_left(seqs, seq)
+
+    def _seqs(self, block: Block) -> array[int] | None:
+        """Sequences of a block with gaps; None when it is damaged."""
         if block.seqs is None:
             view = self._view(block)
-            if view is None:
-                return block.n
-            block.seqs = array("Q", view.seqs())
-        return bisect_left(block.seqs, seq)
+            if view is not None:
+                block.seqs = array("Q", view.seqs())
+        return block.seqs
 
     def find(self, seq: int) -> tuple[Block, int] | None:
         """Block and position of a live record."""
@@ -77,6 +81,17 @@ class Directory:
         else:
             i = seq - block.first
         return None if block.dead is not None and block.dead[i] else (block, i)
+
+    def live_among(self, block: Block, seqs: Sequence[int]) -> list[int]:
+        """Positions of the live ones among sequences between the block's first and last."""
+        if block.gaps:
+            known = self._seqs(block) or ()
+            found = [i for seq in seqs if known[i := bisect_right(known, seq) - 1] == seq]
+        else:
+            first = block.first
+            found = [seq - first for seq in seqs]
+        dead = block.dead
+        return found if dead is None else [i for i in found if not dead[i]]
 
     def seq(self, block: Block, i: int) -> int:
         if not block.gaps or not i:

@@ -22,6 +22,7 @@ from .columns import Columns
 from .directory import Directory
 from .group import Outcome, Work
 from .home import Home
+from .newest import lasts
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
@@ -252,7 +253,7 @@ class FileStream:
         if self.home.busy:
             self._late.update(zip(seqs, sizes, strict=True))
 
-    def shrunk(self, seqs: list[int], size: int) -> None:
+    def shrunk(self, seqs: Sequence[int], size: int) -> None:
         """These are no longer there, wherever they were."""
         if self.removed is not None:
             self.removed += seqs
@@ -262,6 +263,10 @@ class FileStream:
 
     def _kill(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
         """A live record in a block dies."""
+        self._mark(block, i, seq, subject, size)
+        self._uncount(seq, subject, size)
+
+    def _mark(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
         block.kill(i, size)
         self.garbage += size
         self._dead.append((seq, size))
@@ -270,17 +275,28 @@ class FileStream:
             self._late[seq] = size
         if not block.live:
             self.empty.add(block)
-        self._uncount(seq, subject, size)
 
     def _uncount(self, seq: int, subject: bytes, size: int) -> None:
         self.table.drop(subject)
         if self.queues.active:
             self.queues.removed(subject, seq)
-        if self.removed is not None:
-            self.removed.append(seq)
-        self.messages -= 1
-        self.bytes -= size
-        self.checkpointer.changes += 1
+        self.shrunk((seq,), size)
+
+    def displaced(self, seq: int, subject: bytes) -> bool:
+        """A message dies whose subject gets another one at once, so that the table need not change."""
+        message = self.tail.get(seq)
+        if message is not None:
+            size = self.bury_tail(message)
+        else:
+            found = self.directory.find(seq)
+            view = self.view(found[0]) if found else None
+            if found is None or view is None:
+                return False
+            block, i = found
+            size = block.live_bytes if block.fat else view.size(i)
+            self._mark(block, i, seq, subject, size)
+        self.shrunk((seq,), size)
+        return True
 
     def _settle(self) -> None:
         """Find the new head."""
@@ -288,7 +304,11 @@ class FileStream:
             if self.last_seq or self.first_seq:
                 self.first_seq = self.last_seq + 1
             return
-        found = self.scan.first(max(self.first_seq, self.floor), None)
+        seq = max(self.first_seq, self.floor)
+        if self.directory.find(seq + 1) is not None and self.directory.find(seq) is None:
+            self.first_seq = seq + 1  # the usual case: the head has gone, and nothing else
+            return
+        found = self.scan.first(seq, None)
         assert found is not None
         self.first_seq = found
 
@@ -535,6 +555,9 @@ class FileStream:
             newest = max(newest, self._last_of(name, 0))
         return newest
 
+    def lasts(self, pattern: bytes, since: int, up_to: int) -> list[int]:
+        return lasts(self, pattern, since, up_to)
+
     def _last_of(self, subject: bytes, up_to: int) -> int:
         bound = self.table.last.get(subject, 0)
         if not bound:
@@ -546,6 +569,9 @@ class FileStream:
             if bound:
                 self.table.last[subject] = bound
         return bound
+
+    def expect_oldest(self) -> None:
+        self.queues.active = True
 
     def oldest(self, subject: bytes) -> int:
         count = self.table.count(subject)

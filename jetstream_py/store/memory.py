@@ -323,6 +323,13 @@ class MemoryStream:
             (self._by[name].last(up_to) for name in self._table.matching(pattern)), default=0
         )
 
+    def lasts(self, pattern: bytes, since: int, up_to: int) -> list[int]:
+        found = [self._by[name].last(up_to) for name in self._table.matching(pattern)]
+        return sorted(seq for seq in found if seq and seq >= since)
+
+    def expect_oldest(self) -> None:
+        """Nothing to prepare: `oldest` is always cheap."""
+
     def oldest(self, subject: bytes) -> int:
         seqs = self._by.get(subject)
         return seqs.first() if seqs is not None else 0

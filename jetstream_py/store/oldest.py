@@ -1,27 +1,29 @@
 """The oldest message of a subject, cheaply, again and again.
 
-A limit of messages per subject asks for it with each publish. So for the subjects that are asked about a
-short queue of their oldest live sequences is kept: made from the previous newest one when a subject gets
-its second message (the common case of one message per key never searches), else by a search from the
-stream's first message, up to 64 at a time. The queue is exact at its front and complete when it is as
-long as the count.
+A limit of messages per subject asks for it with each publish. So a short queue of the oldest live sequences
+is kept per subject: made from the previous newest one when a subject gets its second message (the common
+case of one message per key never searches), else by a search from the stream's first message. It has up to
+64 entries, is exact at its front, and complete when it is as long as the count. Whoever knows that questions
+will come says so before there are messages, and none of them costs a search unless the limit is above that.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left
+
+from jetstream_py import limits
 
 from .subjects import SubjectTable
 
 
 class OldestQueues:
-    """Queues per subject; does nothing until the first question."""
+    """Queues per subject; does nothing while not `active`."""
 
     __slots__ = ("_queues", "active")
 
     def __init__(self) -> None:
         self.active = False
-        self._queues: dict[bytes, deque[int]] = {}
+        self._queues: dict[bytes, list[int]] = {}
 
     def appended(self, table: SubjectTable, subject: bytes, previous: int, seq: int) -> None:
         """A message was added; `previous` was the subject's newest, 0: it had none."""
@@ -31,8 +33,8 @@ class OldestQueues:
         count = table.count(subject)  # with the new one
         if queue is None:
             if count == 2:
-                self._queues[subject] = deque((previous, seq))
-        elif len(queue) == count - 1:
+                self._queues[subject] = [previous, seq]
+        elif len(queue) == count - 1 and count <= limits.OLDEST_BATCH:
             queue.append(seq)
 
     def removed(self, subject: bytes, seq: int) -> None:
@@ -40,7 +42,7 @@ class OldestQueues:
         if queue is None:
             return
         if queue[0] == seq:
-            queue.popleft()
+            del queue[0]
         elif seq <= queue[-1]:
             try:
                 queue.remove(seq)
@@ -54,8 +56,7 @@ class OldestQueues:
         queue = self._queues.get(subject)
         if queue is None:
             return
-        while queue and queue[0] < before:
-            queue.popleft()
+        del queue[: bisect_left(queue, before)]
         if len(queue) < 2:
             del self._queues[subject]
 
@@ -65,7 +66,7 @@ class OldestQueues:
 
     def fill(self, subject: bytes, seqs: list[int]) -> None:
         if len(seqs) > 1:
-            self._queues[subject] = deque(seqs)
+            self._queues[subject] = seqs
 
     def forget(self, subject: bytes) -> None:
         self._queues.pop(subject, None)

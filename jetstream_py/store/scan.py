@@ -52,7 +52,7 @@ class Scan:
         found, own = NOTHING, False
         for block in self.trails.blocks(seq, wanted):
             if block.first > up_to:
-                return found
+                break
             start = directory.position(block, seq) if block.first < seq else 0
             part = self._run_in(block, start, most - len(found), wanted)
             if not len(found):

@@ -6,7 +6,8 @@ that is more than 0, so a stream with one message per subject costs one dict.
 
 Filters are remembered with the set of names they match. New names go through `_fresh`, an append-only
 list, so that a remembered filter looks at each new name once. A set may hold names whose messages are all
-gone; `last` is what says that a name lives.
+gone; `last` is what says that a name lives. Names that are gone are counted, so that whoever wants the
+living ones only (`matching`) cleans the set when there is a reason to.
 
 A pattern may be several, separated by blanks: a subject matches if it matches any of them.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
 from jetstream_py import limits
 from jetstream_py.subject import is_literal
@@ -28,9 +29,15 @@ def is_name(pattern: bytes) -> bool:
     return b" " not in pattern and is_literal(pattern)
 
 
-def compile_filter(pattern: bytes) -> Callable[[bytes], object]:
-    """A function that is true for subjects under the pattern."""
-    return re.compile(b"|".join(map(_regex, pattern.split(b" "))), re.DOTALL).fullmatch
+def compile_filter(pattern: bytes) -> Callable[[Iterable[bytes]], list[bytes]]:
+    """A function that chooses the subjects under the pattern."""
+    if is_name(pattern):
+        return lambda names: [name for name in names if name == pattern]
+    start = pattern.removesuffix(b">")
+    if len(start) == len(pattern) - 1 and start.endswith(b".") and is_name(start[:-1]):
+        return lambda names: [name for name in names if name.startswith(start)]
+    matches = re.compile(b"|".join(map(_regex, pattern.split(b" "))), re.DOTALL).fullmatch
+    return lambda names: list(filter(matches, names))
 
 
 def _regex(pattern: bytes) -> bytes:
@@ -47,34 +54,43 @@ def _regex(pattern: bytes) -> bytes:
 class Filter:
     """A pattern and the subjects of one stream that it matches."""
 
-    __slots__ = ("everything", "hashes", "matches", "names", "pattern", "seen")
+    __slots__ = ("chosen", "clean", "everything", "hashes", "names", "pattern", "seen")
 
     def __init__(self, pattern: bytes) -> None:
         self.pattern = pattern
-        self.matches = compile_filter(pattern)
-        self.names: set[bytes] = set()
+        self.chosen = compile_filter(pattern)
+        self.names: dict[bytes, None] = {}  # in the table's order, which is about that of sequences
         self.hashes: list[int] | None = []  # of the names; None: too many to ask Bloom filters
         self.seen = 0  # how much of the fresh names it has looked at
+        self.clean = 0  # how many names had gone when all of these lived
         self.everything = True  # no name so far that it does not match
 
     def learn(self, fresh: list[bytes]) -> None:
-        found = [name for name in fresh[self.seen :] if self.matches(name)]
+        found = self.chosen(fresh[self.seen :] if self.seen else fresh)
         if len(found) < len(fresh) - self.seen:
             self.everything = False
         self.seen = len(fresh)
-        self.names.update(found)
-        if len(self.names) > limits.BLOOM_PROBES:
-            self.hashes = None
-        elif found:
-            self.hashes = [name_hash(name) for name in self.names]
+        if found:
+            self.names.update(dict.fromkeys(found))
+            self._hash()
+
+    def cleanse(self, living: Container[bytes]) -> None:
+        """Forget names that are gone."""
+        self.names = {name: None for name in self.names if name in living}
+        self._hash()
+
+    def _hash(self) -> None:
+        few = len(self.names) <= limits.BLOOM_PROBES
+        self.hashes = [name_hash(name) for name in self.names] if few else None
 
 
 class SubjectTable:
     """Counts and newest sequences per subject."""
 
-    __slots__ = ("_filters", "_fresh", "extra", "last")
+    __slots__ = ("_filters", "_fresh", "_gone", "extra", "last")
 
     def __init__(self) -> None:
+        self._gone = 0  # names that had messages and have none
         self.last: dict[bytes, int] = {}
         self.extra: dict[bytes, int] = {}
         self._fresh: list[bytes] = []
@@ -128,6 +144,7 @@ class SubjectTable:
             self.extra.pop(subject, None)
             if left < 1:
                 self.last.pop(subject, None)
+                self._gone += 1
 
     def set(self, subject: bytes, count: int, last: int) -> None:
         """What a checkpoint says about a subject."""
@@ -140,6 +157,7 @@ class SubjectTable:
         else:
             self.last.pop(subject, None)
             self.extra.pop(subject, None)
+            self._gone += 1
 
     def clear(self) -> None:
         self.last.clear()
@@ -164,7 +182,7 @@ class SubjectTable:
         made = Filter(pattern)
         if is_name(pattern):
             # One name that is known beforehand: nothing to learn, and not worth remembering.
-            made.names.add(pattern)
+            made.names[pattern] = None
             made.hashes = [name_hash(pattern)]
             made.everything = False
             made.seen = len(self._fresh)
@@ -173,17 +191,21 @@ class SubjectTable:
         if len(self._filters) >= limits.PATTERN_CACHE or names > limits.PATTERN_NAMES:
             self._forget()
         made.learn(list(self.last))
-        made.seen = len(self._fresh)
+        made.seen, made.clean = len(self._fresh), self._gone
         self._filters[pattern] = made
         return made
 
-    def matching(self, pattern: bytes) -> Iterator[bytes]:
-        """Names under the pattern that have messages."""
+    def matching(self, pattern: bytes) -> Collection[bytes]:
+        """Names under the pattern that have messages. To be used before anything changes."""
         if pattern in (b"", b">"):
-            return iter(list(self.last))
+            return self.last.keys()
         if is_name(pattern):
-            return iter((pattern,) if pattern in self.last else ())
-        return iter([name for name in self.filter(pattern).names if name in self.last])
+            return (pattern,) if pattern in self.last else ()
+        found = self.filter(pattern)
+        if found.clean != self._gone:
+            found.cleanse(self.last)
+            found.clean = self._gone
+        return found.names
 
     def count_of(self, pattern: bytes, messages: int) -> int:
         """Messages under the pattern, of so many in all."""
@@ -191,9 +213,13 @@ class SubjectTable:
             return self.count(pattern)
         if self.filter(pattern).everything:
             return messages
-        extra = self.extra
-        return sum([extra.get(name, 0) + 1 for name in self.matching(pattern)])
+        names, extra = self.matching(pattern), self.extra
+        if len(extra) < len(names):
+            return len(names) + sum([more for name, more in extra.items() if name in names])
+        return len(names) + sum([extra.get(name, 0) for name in names])
 
     def counts(self, pattern: bytes) -> dict[bytes, int]:
-        extra = self.extra
-        return {name: extra.get(name, 0) + 1 for name in self.matching(pattern)}
+        extra, names = self.extra, self.matching(pattern)
+        if not extra:
+            return dict.fromkeys(names, 1)
+        return {name: extra.get(name, 0) + 1 for name in names}

@@ -151,6 +151,15 @@ class StreamStore(Protocol):
         """The newest live match (not newer than `up_to`), 0 if there is none."""
         ...
 
+    def lasts(self, pattern: Octets, since: int, up_to: int) -> list[int]:
+        """The newest live sequence up to `up_to` of each matching subject, if it is not below `since`;
+        in order."""
+        ...
+
+    def expect_oldest(self) -> None:
+        """`oldest` will be asked for again and again."""
+        ...
+
     def oldest(self, subject: Octets) -> int:
         """The oldest live sequence of a literal subject, 0 if there is none."""
         ...

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from jetstream_py import limits
 from jetstream_py.store import StreamStore, verify
-from jetstream_py.subject import is_literal
+from jetstream_py.store.subjects import is_name
 
 from .model import Model
 from .support import NOW, TINY, Desk
@@ -174,7 +174,11 @@ class StreamMachine(RuleBasedStateMachine):
             assert stream.last(pattern, seq) == max(
                 (m.seq for m in matching if m.seq <= seq), default=0
             )
-        if is_literal(pattern) and pattern:
+            newest = {m.subject: m.seq for m in matching if m.seq <= seq}
+            for since in (1, seq // 2):
+                found = sorted(at for at in newest.values() if at >= since)
+                assert stream.lasts(pattern, since, seq) == found
+        if pattern and is_name(pattern):
             assert stream.newest(pattern) == (matching[-1] if matching else None)
         assert stream.count(pattern) == len(matching)
         assert stream.count(pattern, seq) == sum(m.seq >= seq for m in matching)
@@ -209,6 +213,10 @@ class StreamMachine(RuleBasedStateMachine):
         seq, up_to = self.seq(pick), self.model.last_seq - behind
         expected = [m for m in self.model.of(pattern) if seq <= m.seq <= up_to]
         assert self.stream.run(seq, most, pattern, up_to).messages() == expected[:most]
+
+    @rule()
+    def expect_oldest(self) -> None:
+        self.stream.expect_oldest()
 
     @rule(subject=SUBJECTS)
     def ask_oldest(self, subject: bytes) -> None:
