@@ -17,7 +17,7 @@ forgets when such numbers are the majority.
 
 Measured with a million messages and a TTL of an hour: 977 bounds (0.2 MB, 11 KB on disk) instead of a million
 deadlines (50 MB), read within a millisecond at start; to read the headers of all messages instead took 2.2 s.
-When their hour is over a million messages are removed at some 10 µs each, in turns with everybody else.
+When their hour is over each costs 8 µs of CPU (30 if it leaves a marker), in turns with everybody else.
 
 Time is a parameter, and so is the way to read a chunk. All times are nanoseconds.
 """
