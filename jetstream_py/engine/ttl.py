@@ -15,9 +15,9 @@ Deadlines never move, and sequences are never used twice, so nobody tells the ta
 a number about it is found out when its time comes. A bound may be too early, never too late. `shrink`
 forgets when such numbers are the majority.
 
-With a million TTLs of an hour the table holds a thousand bounds (0.1 MB, 10 KB on disk) instead of a million
-deadlines (50 MB), and is back 2 ms after a restart; a list of all deadlines had to read every block of the
-stream for that, which took 4 s.
+Measured with a million messages and a TTL of an hour: 977 bounds (0.2 MB, 11 KB on disk) instead of a million
+deadlines (50 MB), read within a millisecond at start; to read the headers of all messages instead took 2.2 s.
+When their hour is over each costs 8 µs of CPU (30 if it leaves a marker), in turns with everybody else.
 
 Time is a parameter, and so is the way to read a chunk. All times are nanoseconds.
 """

@@ -28,11 +28,13 @@ class DeadlinesMachine(RuleBasedStateMachine):
     def read(self, chunk: int) -> list[tuple[int, int]]:
         return [it for it in sorted(self.live.items()) if it[0] >> limits.TTL_CHUNK == chunk]
 
-    @rule(ttl=TTLS, skipped=st.sampled_from([0, 0, 0, 1, 400, 5_000]))
-    def publish(self, ttl: int, skipped: int) -> None:
-        self.last += skipped + 1
-        self.live[self.last] = self.now + ttl * SECOND
-        self.table.add(self.last, self.live[self.last], self.now)
+    @rule(ttls=st.lists(TTLS, min_size=1, max_size=8), skipped=st.sampled_from([0, 0, 1, 5_000]))
+    def publish(self, ttls: list[int], skipped: int) -> None:
+        self.last += skipped
+        for ttl in ttls:
+            self.last += 1
+            self.live[self.last] = self.now + ttl * SECOND
+            self.table.add(self.last, self.live[self.last], self.now)
 
     @rule(pick=st.integers(0, 1 << 20))
     def remove(self, pick: int) -> None:
@@ -84,7 +86,7 @@ class DeadlinesMachine(RuleBasedStateMachine):
 
 
 TestDeadlines = DeadlinesMachine.TestCase
-TestDeadlines.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestDeadlines.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 
 
 def test_a_million_far_deadlines_are_a_thousand_numbers() -> None:

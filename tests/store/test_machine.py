@@ -193,6 +193,13 @@ class StreamMachine(RuleBasedStateMachine):
         found = [(m.seq, m.headers) for m in self.stream.tail_headers(ts)]
         assert found == [(m.seq, m.headers) for m in after if m.headers]
 
+    @rule(first=PICK, last=PICK)
+    def look_at_headers(self, first: int, last: int) -> None:
+        first, last = self.seq(first), self.seq(last)
+        found = [(m.seq, m.headers) for m in self.stream.headed(first, last)]
+        every = self.model.of(b"")
+        assert found == [(m.seq, m.headers) for m in every if m.headers and first <= m.seq <= last]
+
     @rule(pattern=PATTERNS)
     def walk(self, pattern: bytes) -> None:
         found, seq = [], 0
