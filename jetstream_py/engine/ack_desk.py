@@ -7,6 +7,7 @@ policy that looks at order, deliveries that were repeated) goes one by one; the 
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from jetstream_py.engine import acks
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
     from jetstream_py.engine.shared import Item
 
+_dots = methodcaller("count", b".")
 TOKENS = 9  # of an ack subject: $JS ACK stream consumer count seq consumer-seq time pending
 RUN = 4  # fewer acks are not worth the preparation
 
@@ -52,16 +54,10 @@ class AckDesk:
         subjects, replies, _, words = zip(*items, strict=True)
         if any(replies) or not acks.ACKS.issuperset(words):
             return False
-        n = len(subjects)
-        tokens = b".".join(subjects).split(b".")
-        seq_tokens = tokens[5::TOKENS]
-        if (
-            len(tokens) != n * TOKENS
-            or tokens[::TOKENS].count(b"$JS") != n
-            or tokens[3::TOKENS].count(consumer.tokens[1]) != n
-            or b"" in seq_tokens
-            or not b"".join(seq_tokens).isdigit()
-        ):
+        if set(map(_dots, subjects)) != {TOKENS - 1}:
+            return False
+        seq_tokens = b".".join(subjects).split(b".")[5::TOKENS]
+        if b"" in seq_tokens or not b"".join(seq_tokens).isdigit():
             return False
         seqs = list(map(int, seq_tokens))
         if max(seqs) >= consumer.position.next_seq:

@@ -193,6 +193,7 @@ class Consumers(dict[str, Consumer]):
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
             consumer.ledger.purged(pattern, end, removed or ())
+        self.announce()  # somebody who owed too much may go on
 
     # -- retention ---------------------------------------------------------------------------------
 

@@ -64,7 +64,9 @@ class Ledger:
         if dseq <= self.floor_seq or seq <= self.floor_stream_seq:
             return
         settled = self._unacked.settle_upto(seq)
-        self.floor_seq, self.floor_stream_seq = dseq, seq
+        # A client may know a delivery that a crash has taken from the journal.
+        self.floor_seq = min(dseq, self._consumer.next_dseq - 1)
+        self.floor_stream_seq = seq
         self._consumer.stream.consumers.settled(settled)
         self._consumer.changed()
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash import cycles, kills, powercut, sizes
+from tests.crash import consumer_cuts, consumers, cycles, kills, powercut, sizes
 from tests.crash.trace import find_strace
 from tests.support.server import COMMANDS, KINDS, OURS, Kind
 
@@ -29,12 +29,18 @@ def main() -> None:
             _sizes(args.messages)
     with tempfile.TemporaryDirectory() as directory:
         _kills(args.server, args.cycles, args.seed, Path(directory))
+    if args.server == OURS:
+        with tempfile.TemporaryDirectory() as directory:
+            _consumers(args.cycles, args.seed, Path(directory))
     if find_strace() is None:
         sys.exit(
             "NOT TESTED: power cuts need strace, which is missing and cannot be installed here"
         )
     with tempfile.TemporaryDirectory() as directory:
         _cuts(args.server, args.cuts, args.seed, Path(directory))
+    if args.server == OURS:
+        with tempfile.TemporaryDirectory() as directory:
+            _consumer_cuts(args.cuts, args.seed, Path(directory))
 
 
 def _core(count: int, seed: int) -> None:
@@ -68,6 +74,17 @@ def _kills(kind: Kind, count: int, seed: int, directory: Path) -> None:
     )
 
 
+def _consumers(count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    tally = consumers.run(OURS, count, seed, directory)
+    seconds = time.monotonic() - began
+    print(
+        f"{tally.cycles} kills of consumers in {seconds:.1f} s: {tally.published} published, "
+        f"{tally.delivered} delivered, {tally.acked} acks, {tally.confirmed} of them confirmed under "
+        f"load, none came back; {tally.again} delivered again after a kill, none is missing"
+    )
+
+
 def _cuts(kind: Kind, count: int, seed: int, directory: Path) -> None:
     began = time.monotonic()
     done = checked = 0
@@ -83,6 +100,24 @@ def _cuts(kind: Kind, count: int, seed: int, directory: Path) -> None:
     if lost:
         sys.exit(f"{len(lost)} of {done} power cuts lost something:\n" + "\n".join(lost))
     print(f"{done} power cuts in {seconds:.1f} s: {checked} acked publishes looked for, all there")
+
+
+def _consumer_cuts(count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    done = checked = 0
+    lost: list[str] = []
+    while done < count:
+        home = directory / f"record-{done}"
+        recording = consumer_cuts.record(seed + done, home)
+        cuts = min(CUTS_PER_RECORD, count - done)
+        report = consumer_cuts.cut(recording, cuts, seed + done, home)
+        done += report.cuts
+        checked += report.checked
+        lost += [f"seed {seed}, record {home.name}: {text}" for text in report.lost]
+    seconds = time.monotonic() - began
+    if lost:
+        sys.exit(f"{len(lost)} of {done} power cuts with consumers:\n" + "\n".join(lost))
+    print(f"{done} power cuts in {seconds:.1f} s: {checked} confirmed acks, none undone")
 
 
 if __name__ == "__main__":

@@ -126,11 +126,12 @@ class Peer:
     name: str
     client: RawClient
     waiting: dict[int, Any] = field(default_factory=dict)
+    asked: dict[tuple[str, int], Any] = field(default_factory=dict)  # the same, for ever
     made: int = 0
 
     def request(self, subject: bytes, data: bytes, what: Any) -> bytes:
         self.made += 1
-        self.waiting[self.made] = what
+        self.waiting[self.made] = self.asked[self.name, self.made] = what
         return pub(subject, data, b"_INBOX.%b.%d" % (self.name.encode(), self.made))
 
 
@@ -140,12 +141,14 @@ class Traffic:
     def __init__(self, port: int, books: Books, tally: Tally, rng: random.Random) -> None:
         self.books, self.tally, self.rng = books, tally, rng
         self.events = 0
+        self.asked: dict[tuple[str, int], Any] = {}  # all requests, by connection and token
+        self.quiet = False
         self.selector = selectors.DefaultSelector()
         self.publishers = [self._peer(port, f"p{n}") for n in range(PUBLISHERS)]
         self.pullers = [self._peer(port, f"c{n}") for n in range(PULLERS)]
 
     def _peer(self, port: int, name: str) -> Peer:
-        peer = Peer(name, connect(port, name))
+        peer = Peer(name, connect(port, name), asked=self.asked)
         self.selector.register(peer.client.socket, selectors.EVENT_READ, peer)
         return peer
 
@@ -159,32 +162,49 @@ class Traffic:
         while self.events < target:
             if time.monotonic() > deadline:
                 raise Silence(f"{self.events} of {target} answers and messages came")
-            for key, _ in self.selector.select(TIMEOUT):
-                peer: Peer = key.data
-                data = peer.client.socket.recv(CHUNK, socket.MSG_DONTWAIT)
-                if not data:
-                    raise Silence("the server closed a connection under load")
-                peer.client.buffer += data
-                self._take(peer)
+            self._turn()
+
+    def finish(self) -> None:
+        """Say nothing more, and hear every answer to what was said."""
+        self.quiet = True
+        deadline = time.monotonic() + TIMEOUT
+        while any(self._owed(peer) for peer in (*self.publishers, *self.pullers)):
+            if time.monotonic() > deadline:
+                raise Silence("answers are missing")
+            self._turn()
+
+    def _owed(self, peer: Peer) -> bool:
+        """Publishes and acks have an answer; a pull may wait."""
+        waiting = peer.waiting.values()
+        return any(peer in self.publishers or isinstance(what, Delivery) for what in waiting)
+
+    def _turn(self) -> None:
+        for key, _ in self.selector.select(TIMEOUT):
+            peer: Peer = key.data
+            data = peer.client.socket.recv(CHUNK, socket.MSG_DONTWAIT)
+            if not data:
+                raise Silence("the server closed a connection under load")
+            peer.client.buffer += data
+            self._take(peer, self.quiet)
 
     def drain(self) -> None:
         """Hear what a dead server still said."""
         for peer in (*self.publishers, *self.pullers):
             peer.client.buffer += peer.client.read_all()
-            self._take(peer, dead=True)
+            self._take(peer, quiet=True)
             peer.client.close()
         self.selector.close()
 
-    def _take(self, peer: Peer, dead: bool = False) -> None:
+    def _take(self, peer: Peer, quiet: bool) -> None:
         out = []
         for words, rest in frames(peer.client.buffer):
             self.events += 1
             delivery = delivery_of(words)
             if delivery is not None:
-                out.append(self._delivered(peer, delivery, dead))
+                out.append(self._delivered(peer, delivery, quiet))
             else:
                 out.append(self._answered(peer, int(words[1].rpartition(b".")[2]), rest))
-        if not dead:
+        if not quiet:
             peer.client.send(b"".join(out))
             if peer in self.publishers:
                 self._publish(peer)
@@ -224,11 +244,11 @@ class Traffic:
         subject = "$JS.API.CONSUMER.MSG.NEXT.{}.{}".format(*key).encode()
         return peer.request(subject, json.dumps(PULL).encode(), key)
 
-    def _delivered(self, peer: Peer, delivery: Delivery, dead: bool) -> bytes:
+    def _delivered(self, peer: Peer, delivery: Delivery, quiet: bool) -> bytes:
         consumer = self.books.consumers[delivery.stream, delivery.consumer]
         consumer.delivered(delivery)
         self.tally.delivered += 1
-        if dead or self.rng.random() < LEFT_ALONE:
+        if quiet or self.rng.random() < LEFT_ALONE:
             return b""
         again = self._pull(peer, (delivery.stream, delivery.consumer)) if self._tired() else b""
         return ack(peer, consumer, delivery, self.tally, self.rng.random() < CONFIRMED) + again
@@ -250,10 +270,10 @@ def ack(peer: Peer, consumer: Consumer, delivery: Delivery, tally: Tally, confir
 def create(client: RawClient) -> None:
     """Streams and consumers; what is there already stays as it is."""
     for name, retention in STREAMS.items():
-        config = {"name": name, "subjects": [f"{name}.*"], "retention": retention}
-        _sure(ask(client, f"STREAM.CREATE.{name}", config))
+        body = {"name": name, "subjects": [f"{name}.*"], "retention": retention}
+        _sure(ask(client, f"STREAM.CREATE.{name}", body))
     for (stream, name), subjects in FILTERS.items():
-        config = {
+        config: dict[str, object] = {
             "durable_name": name,
             "ack_policy": "explicit",
             "ack_wait": ACK_WAIT,
@@ -324,37 +344,42 @@ def _drain(
     """Everything that was never acked comes, and nothing that was confirmed."""
     mine = [seq for seq, subject in found.items() if consumer.wants(subject)]
     missing = {seq for seq in mine if seq not in consumer.acked}
-    owing = {seq for seq in mine if seq not in consumer.confirmed} if settle else set()
     peer = Peer("drain", connect(port, "drain"))
-    pull = json.dumps({"batch": 500, "expires": SECOND // 5}).encode()
     subject = f"$JS.API.CONSUMER.MSG.NEXT.{consumer.stream}.{consumer.name}".encode()
     deadline = time.monotonic() + TIMEOUT
+    body: dict[str, object] = {"batch": 1_000, "no_wait": True}
     with peer.client as client:
-        while True:
-            client.send(peer.request(subject, pull, None))
-            ended = False
-            while not ended:
-                out, ended = [], False
-                client.buffer += client.read_frame()
-                for words, rest in frames(client.buffer):
-                    delivery = delivery_of(words)
-                    if delivery is not None:
-                        consumer.delivered(delivery)
-                        tally.again += 1
-                        missing.discard(delivery.seq)
-                        if settle:
-                            out.append(ack(peer, consumer, delivery, tally, True))
-                    elif rest.startswith(b"NATS/1.0 "):
-                        ended = True
-                    else:
-                        done = peer.waiting.pop(int(words[1].rpartition(b".")[2]))
-                        consumer.confirmed.add(done.seq)
-                        owing.discard(done.seq)
-                client.send(b"".join(out))
-            if not missing and not (settle and owing - consumer.acked):
-                break
+        while missing or not body.get("expires"):
             if time.monotonic() > deadline:
                 raise Broken(f"{consumer.stream} {consumer.name}: {sorted(missing)[:5]} never came")
+            client.send(peer.request(subject, json.dumps(body).encode(), None))
+            for delivery in _until_status(peer, consumer):
+                tally.again += 1
+                missing.discard(delivery.seq)
+                if settle:
+                    client.send(ack(peer, consumer, delivery, tally, True))
+            body = {"batch": 1_000, "expires": ACK_WAIT // 2}  # what is owed comes again soon
+        while any(peer.waiting.values()):
+            for _ in _until_status(peer, consumer, confirmations=1):
+                raise AssertionError("nobody asked for more")
+
+
+def _until_status(
+    peer: Peer, consumer: Consumer, confirmations: int = 1 << 30
+) -> Iterator[Delivery]:
+    """Deliveries up to the end of a pull, or of so many confirmed acks."""
+    while confirmations:
+        for words, _ in frames(bytearray(peer.client.read_frame())):
+            delivery = delivery_of(words)
+            if delivery is not None:
+                consumer.delivered(delivery)
+                yield delivery
+                continue
+            what = peer.waiting.pop(int(words[1].rpartition(b".")[2]))
+            if what is None:
+                return
+            consumer.confirmed.add(what.seq)
+            confirmations -= 1
 
 
 def _empty(client: RawClient, books: Books, found: dict[str, dict[int, str]]) -> None:

@@ -83,7 +83,7 @@ def record(
     assert strace, "strace is missing"
     root, output = directory / "recorded", directory / "trace"
     root.mkdir(parents=True)
-    process, port, tracing = _start(kind, root, directory, strace, environment or {})
+    process, port, tracing = start(kind, root, directory, strace, environment or {})
     model, journal, rng = Model(), list[Sent](), random.Random(f"cut/{seed}")
     try:
         with connect(port, "audit") as client:
@@ -95,14 +95,14 @@ def record(
         process.kill()
         process.wait()
     load.drain()
-    _wait_for_end(tracing)
+    wait_for_end(tracing)
     with output.open() as lines:
         events = list(trace.parse(lines))
     output.unlink()
     return Recording(kind, root, journal, load.heard, events, list(_answers(events)))
 
 
-def _start(
+def start(
     kind: Kind, root: Path, directory: Path, strace: str, environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], int, int]:
     """The server, its port, and a pipe that closes when server and strace are gone."""
@@ -139,7 +139,7 @@ def _start(
     raise StartError(f"not ready under strace:\n{log_file.read_text()[-3000:]}")
 
 
-def _wait_for_end(tracing: int) -> None:
+def wait_for_end(tracing: int) -> None:
     ready, _, _ = select.select([tracing], [], [], START_TIMEOUT)
     os.close(tracing)
     assert ready, "strace goes on after the server's end"

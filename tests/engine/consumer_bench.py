@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from jetstream_py.store import verify
 from tests.engine.consumer_model import (
+    FLOOR_STAYS_BELOW_DELIVERED,
     GONE_IS_NOT_COUNTED,
     LIMITS_TELL_AT_ONCE,
     PURGE_WAKES,
@@ -305,6 +306,9 @@ class ConsumerBench:
             self.begin()
         for name, consumer in self.model.consumers.items():
             consumer.restarted(self._found(name))
+            if not FLOOR_STAYS_BELOW_DELIVERED:
+                undone = consumer.state.next_dseq
+                self.old[name] = [it for it in self.old.get(name, ()) if it[1].dseq < undone]
 
     def _found(self, name: str) -> State:
         """What the server remembers of a consumer."""

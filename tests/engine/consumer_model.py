@@ -24,6 +24,7 @@ GONE_IS_NOT_COUNTED: Final = True  # num_redelivered, of messages given up and t
 DELAYS_SURVIVE: Final = True  # of a NAK and of +WPI, a restart
 CHOSEN_MAY_GO: Final = True  # last_per_subject: what was chosen may leave the stream
 LIMITS_TELL_AT_ONCE: Final = True  # consumers, that owed messages were trimmed
+FLOOR_STAYS_BELOW_DELIVERED: Final = False  # ack all: of deliveries that a crash has undone
 PURGE_WAKES: Final = False  # a consumer whose open acks it has settled (nor does nats-server's)
 PARTIAL_FILTERED_PURGES: Final = True  # with seq or keep
 
@@ -104,6 +105,8 @@ class State:
     next_dseq: int = 1
     owed: dict[int, Debt] = field(default_factory=dict)
     given_up: dict[int, int] = field(default_factory=dict)  # deliveries of what came too often
+    chosen: list[int] = field(default_factory=list)  # last_per_subject: what comes first ...
+    resume: int = 0  # ... and the sequence behind which everything follows
 
 
 class Delivery(NamedTuple):
@@ -151,8 +154,6 @@ class ConsumerModel:
         self.stream = stream
         self.config = config
         self.state = State()
-        self.chosen: list[int] = []  # last_per_subject: what comes before everything else ...
-        self.resume = 0  # ... and the sequence behind which that is
         self.searched = 0  # how far somebody has looked in vain ...
         self.skipped = 0  # ... for another filter: what was there then is not looked at again
         self.bound = False
@@ -183,17 +184,17 @@ class ConsumerModel:
                 return self.matches(self.config.start_seq)
             case "last_per_subject":
                 newest = {self.stream.all[seq].subject: seq for seq in everything}
-                self.chosen = sorted(newest.values())
-                self.resume = self.stream.last_seq
-                return self.chosen
+                self.state.chosen = sorted(newest.values())
+                self.state.resume = self.stream.last_seq
+                return self.state.chosen
         return everything
 
     def ahead(self) -> list[int]:
         """What was not delivered yet, in order."""
-        chosen = [seq for seq in self.chosen if seq in self.stream.all]
+        chosen = [seq for seq in self.state.chosen if seq in self.stream.all]
         if chosen:
-            return chosen + self.matches(self.resume + 1)
-        resume = self.resume + 1 if self.chosen else 0
+            return chosen + self.matches(self.state.resume + 1)
+        resume = self.state.resume + 1 if self.state.chosen else 0
         return self.matches(max(self.state.next_seq, self.skipped, resume))
 
     def change(self, filters: tuple[str, ...]) -> None:
@@ -233,10 +234,11 @@ class ConsumerModel:
         state, ahead = self.state, self.ahead()
         assert ahead[:1] == [seq], f"{seq} came first, {ahead[:3]} was next"
         assert not self._due(), f"{seq} is new, {self._due()} had to come again before"
-        if self.chosen and seq <= self.resume:
-            self.chosen = [each for each in self.chosen if each > seq]
-            if not self.chosen:
-                self.resume = 0
+        self._give_up_all()
+        if self.state.chosen and seq <= self.state.resume:
+            self.state.chosen = [each for each in self.state.chosen if each > seq]
+            if not self.state.chosen:
+                self.state.resume = 0
         state.next_seq = seq + 1
         if self.config.ack == "none":
             self.stream.settled([seq])
@@ -449,4 +451,4 @@ class ConsumerModel:
 def _shape(state: State) -> tuple[object, ...]:
     """Without times."""
     owed = {seq: (debt.dseq, debt.deliveries) for seq, debt in sorted(state.owed.items())}
-    return state.next_seq, state.next_dseq, owed, dict(sorted(state.given_up.items()))
+    return state.next_seq, state.next_dseq, owed, sorted(state.given_up)

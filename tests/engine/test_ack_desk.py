@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -108,7 +108,6 @@ def outcome(world: World, consumer: Consumer) -> dict[str, Any]:
     }
 
 
-SHIFTED_SUBJECTS_ARE_TOLD_APART: Final = False  # by the engine, yet
 # The tenth token of one subject stands where the next one should begin.
 SHIFTED = [
     (START + "1.2.2.17.0", b"", b""),
@@ -120,7 +119,7 @@ SHIFTED = [
 
 @settings(max_examples=120, deadline=None)
 @example(
-    lists=[SHIFTED] if SHIFTED_SUBJECTS_ARE_TOLD_APART else [[]],
+    lists=[SHIFTED],
     retention="workqueue",
     repeated=False,
 )

@@ -29,6 +29,7 @@ from tests.engine.consumer_model import (
 from tests.engine.model import Limits
 from tests.store.support import TINY
 
+SMALL: Final = {**TINY, "JOURNAL_WEIGHT": 200, "JOURNAL_CHANGES": 6}
 SUBJECTS = st.lists(st.sampled_from(["s.a", "s.b", "s.c.1", "s.c.2"]), min_size=1, max_size=8)
 PATTERNS = st.sampled_from(["", "", ">", "s.a", "s.*", "s.c.>", "s.nobody"])
 PICK = st.integers(0, 1 << 16)
@@ -67,8 +68,8 @@ class ConsumerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.path = Path(tempfile.mkdtemp(prefix="consumers-"))
-        self.saved = {name: getattr(limits, name) for name in TINY}
-        for name, value in TINY.items():
+        self.saved = {name: getattr(limits, name) for name in SMALL}
+        for name, value in SMALL.items():
             setattr(limits, name, value)
         self.bench = ConsumerBench(self.path, self.storage, self.retention)
 
@@ -197,7 +198,7 @@ class ConsumerMachine(RuleBasedStateMachine):
             case "consumer" if pick % 3 == 0 and self.consumers:
                 bench.delete_consumer(self.one(pick))
             case "filters" if self.retention == "limits":
-                name = self.one(pick, lambda name: not self.consumers[name].chosen)
+                name = self.one(pick, lambda name: not self.consumers[name].state.chosen)
                 if name:
                     bench.change_filters(name, FILTERS[pick % len(FILTERS)])
 
