@@ -33,7 +33,7 @@ from .summary import Block
 from .tail import Tail
 from .types import Message
 
-_NOTHING = Filter(b"")
+_NOTHING = Filter(b"", {})
 
 
 class FileStream:
