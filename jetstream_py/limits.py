@@ -102,12 +102,13 @@ JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
 
 # -- TTLs of messages ------------------------------------------------------------------------------
+TTL_CACHE: Final = 256  # spellings that are remembered
 TTL_CHUNK: Final = 10  # bits: deadlines are remembered for so many sequences together ...
 TTL_PIECE: Final = 8  # bits: ... and stored for so many of those together
 TTL_NEAR: Final = 300  # seconds: deadlines up to here are remembered one by one
 TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond one per message
 TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
-EXPIRE_SLICE: Final = 2048  # messages that expire before others have their turn
+EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...

@@ -107,7 +107,9 @@ class Consumer:
             if store.get(seq) is not None:
                 dseq, delivered = owed[seq]
                 self.unacked.restore(seq, dseq, delivered - offset)
-        self.unacked.redeliveries.update(redeliveries)
+        self.unacked.redeliveries.update(
+            (seq, n) for seq, n in redeliveries.items() if store.get(seq) is not None
+        )
         self.unacked.restored()
 
     # -- what others see ---------------------------------------------------------------------------

@@ -178,7 +178,7 @@ class Consumers(dict[str, Consumer]):
         for consumer in list(self.values()):
             owed = len(consumer.unacked.dseq)
             if not owed and not consumer.unacked.redeliveries:
-                consumer.position.removed(newest)
+                consumer.position.removed(removed or (), newest)
                 continue
             if removed:
                 consumer.ledger.removed(removed, newest)
@@ -187,12 +187,12 @@ class Consumers(dict[str, Consumer]):
         if relieved:
             self.announce()  # somebody who owed too much may go on
 
-    def purged(self, pattern: bytes) -> None:
-        """A purge is done."""
+    def purged(self, pattern: bytes, end: int) -> None:
+        """A purge is done; with `end`, all that matched before it is gone."""
         self.purging = False
         removed, self._stream.store.removed = self._stream.store.removed, [] if self else None
         for consumer in list(self.values()):
-            consumer.ledger.purged(pattern, removed or ())
+            consumer.ledger.purged(pattern, end, removed or ())
 
     # -- retention ---------------------------------------------------------------------------------
 
@@ -264,8 +264,9 @@ class Consumers(dict[str, Consumer]):
             seq = run.seqs[-1] + 1
             store.discard_all([at for at, subject in found if not self._needed(at, subject)])
         if store.removed:
+            newest = max(store.removed)
             for consumer in self.values():
-                consumer.position.removed(store.removed[-1])
+                consumer.position.removed(store.removed, newest)
             store.removed = []
         self._first_seq = store.first_seq
         self._shared.outbox.commit_soon()

@@ -209,13 +209,15 @@ class Expiry:
         """A slice of it. True if there may be more."""
         now = self._shared.clock.now_ns()
         due = self._table.take(now, limits.EXPIRE_SLICE, self._read)
-        for seq in due:
-            if not self._marker:
-                self._store.discard(seq)
-            elif (message := self._store.get(seq)) is not None:
-                self._expire(message)
+        if not self._marker:
+            self._discard(due)
+        else:
+            for seq in due:
+                message = self._store.get(seq)
+                if message is not None:
+                    self._expire(message)
         self._save()
-        return len(due) == limits.EXPIRE_SLICE
+        return len(due) >= limits.EXPIRE_SLICE
 
     def _read(self, chunk: int) -> Iterator[tuple[int, int]]:
         first = chunk << limits.TTL_CHUNK
@@ -226,6 +228,16 @@ class Expiry:
 
     # -- removal -----------------------------------------------------------------------------------
 
+    def _discard(self, seqs: list[int]) -> None:
+        """Messages go. Those at the front go together: if all have the same TTL, that is all of them."""
+        store, at = self._store, 0
+        while at < len(seqs) and seqs[at] == store.first_seq + at:
+            at += 1
+        if at:
+            store.trim(seqs[at - 1] + 1)
+        for seq in seqs[at:]:
+            store.discard(seq)
+
     def _expire(self, message: Message) -> None:
         """The message goes, maybe for a marker."""
         seq, subject, store = message.seq, message.subject, self._store
@@ -233,7 +245,7 @@ class Expiry:
             store.discard(seq)
             return
         try:
-            self._stream.store_message(subject, self._marker, b"")
+            self._stream.store_message(subject, self._marker, b"", replaces=seq)
         except ApiError:
             now = self._shared.clock.now_ns()
             self._table.add(seq, now + limits.TTL_RETRY * SECOND, now)

@@ -93,8 +93,8 @@ class Ledger:
     # -- what happens to the stream ----------------------------------------------------------------
 
     def removed(self, seqs: Sequence[int], newest: int) -> None:
-        """Messages up to `newest` were removed one by one."""
-        self._position.removed(newest)
+        """Messages were removed one by one, `newest` being the last in the stream."""
+        self._position.removed(seqs, newest)
         unacked = self._unacked
         for seq in [seq for seq in seqs if seq in unacked.dseq or seq in unacked.redeliveries]:
             if seq in unacked.dseq:
@@ -106,6 +106,7 @@ class Ledger:
         """The stream begins later than it did."""
         while 0 < (oldest := self._unacked.oldest()) < first_seq:
             self._terminate(oldest)
+        self._unacked.forget_before(first_seq)
 
     def _terminate(self, seq: int, reason: str = DELETED) -> None:
         self._touch()
@@ -124,39 +125,38 @@ class Ledger:
         """It is due again, and not there any more."""
         self._terminate(seq, BY_LIMITS)
 
-    def purged(self, pattern: bytes, removed: Sequence[int]) -> None:
-        """A purge took the beginning of the stream, or what matches the pattern."""
-        store, unacked, position = (
-            self._consumer.stream.store,
-            self._unacked,
-            self._position,
-        )
-        everything = pattern and position.within(pattern)
-        if pattern and not everything:
+    def purged(self, pattern: bytes, end: int, removed: Sequence[int]) -> None:
+        """A purge took the beginning of the stream, or messages that match the pattern: if there is an
+        `end`, all of them before it."""
+        position = self._position
+        if not pattern:
+            self._lose_upto(self._consumer.stream.store.first_seq)
+        elif end and position.within(pattern):
+            self._lose_upto(end)
+        else:
             self._purged_some(removed)
             if position.touches(pattern):
                 self._follow_the_head()
-            self._consumer.changed()
-            return
-        for seq in [seq for seq in unacked.dseq if everything or store.get(seq) is None]:
+        self._consumer.changed()
+
+    def _lose_upto(self, end: int) -> None:
+        """Nothing before `end` is there any more."""
+        unacked, position = self._unacked, self._position
+        for seq in [seq for seq in unacked.dseq if seq < end]:
             self._touch()
             self._settle(seq)
-        for seq in [seq for seq in unacked.redeliveries if everything or seq < store.first_seq]:
+        for seq in [seq for seq in unacked.redeliveries if seq < end]:
             unacked.settle(seq)
-        if everything or position.next_seq < store.first_seq:
-            position.move(store.last_seq + 1 if everything else store.first_seq)
+        if position.next_seq < end:
+            position.move(end)
         else:
-            position.removed(position.next_seq)
+            position.recount()
         if not len(unacked):
-            self.floor_seq, self.floor_stream_seq = (
-                self._consumer.next_dseq - 1,
-                self._position.next_seq - 1,
-            )
-        self._consumer.changed()
+            self._raise_floor(lowest=True)
 
     def _purged_some(self, removed: Sequence[int]) -> None:
         if removed:
-            self._position.removed(max(removed))
+            self._position.removed(removed, max(removed))
         for seq in removed:
             if seq in self._unacked:
                 self._touch()

@@ -7,13 +7,13 @@ whatever removes messages ahead makes it unknown, so that it is counted anew. Th
 message with any filter.
 
 With `last_per_subject` a list of chosen sequences comes first: the newest message of each subject when the
-consumer was made. What is newer than that follows as with everybody.
+consumer was made. What is newer than that follows as with everybody. Chosen ones that are removed before
+their turn are noted in `_lost`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -33,9 +33,11 @@ class Position:
 
     __slots__ = (
         "_ahead",
+        "_at",
         "_chosen",
         "_counted_first",
         "_counted_to",
+        "_lost",
         "_searched",
         "_store",
         "filters",
@@ -49,7 +51,9 @@ class Position:
         self.next_seq = 1
         self._searched = 0
         self.resume = 0  # what is newer than this does not belong to the chosen ones
-        self._chosen: deque[int] = deque()
+        self._chosen: list[int] = []
+        self._at = 0  # how many of them had their turn
+        self._lost: set[int] = set()
         self.filter(filters)
 
     def filter(self, filters: Sequence[str]) -> None:
@@ -59,8 +63,11 @@ class Position:
         self._ahead = _UNKNOWN
         self._counted_to = self._counted_first = 0
         if self._chosen:
-            chosen = [message for seq in self._chosen if (message := self._store.get(seq))]
-            self._chosen = deque(m.seq for m in chosen if self.covers(m.subject))
+            left = [self._store.get(seq) for seq in self._chosen[self._at :]]
+            self._keep([m.seq for m in left if m is not None and self.covers(m.subject)])
+
+    def _keep(self, chosen: list[int]) -> None:
+        self._chosen, self._at, self._lost = chosen, 0, set()
 
     def covers(self, subject: bytes) -> bool:
         return not self.filters or any(matches(subject, name) for name in self.filters)
@@ -95,7 +102,7 @@ class Position:
 
     def choose(self, since: int, resume: int) -> None:
         """The newest message of each subject, as far as they are not older than `since`."""
-        self._chosen = deque(self._store.lasts(self.pattern, since, resume))
+        self._keep(self._store.lasts(self.pattern, since, resume))
         self.resume = resume
         self.next_seq = self._chosen[0] if self._chosen else max(resume, since)
         self._ahead = _UNKNOWN
@@ -105,8 +112,15 @@ class Position:
         self.next_seq = seq
         self._ahead = _UNKNOWN
         self._searched = 0
-        while self._chosen and self._chosen[0] < seq:
-            self._chosen.popleft()
+        self._pass(seq)
+
+    def _pass(self, seq: int) -> None:
+        """The chosen ones before `seq` have no turn any more."""
+        if self._chosen:
+            self._at = bisect_left(self._chosen, seq)
+            self._lost = {lost for lost in self._lost if lost >= seq}
+            if self._at == len(self._chosen):
+                self._keep([])
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -121,18 +135,17 @@ class Position:
                 self._searched = up_to + 1
             return run
         found: list[Message] = []
-        chosen = self._chosen
-        for seq in list(chosen) if len(chosen) <= most else [chosen[i] for i in range(most)]:
+        for seq in self._chosen[self._at : self._at + most]:
             message = self._store.get(seq)
             if message is not None:
                 found.append(message)
             elif not found:
-                chosen.popleft()
+                self._pass(seq + 1)
                 self._ahead = _UNKNOWN
             else:
                 break
         if not found:
-            if not chosen:
+            if not self._chosen:
                 self.next_seq = self.resume + 1
             return self.read(most, up_to)
         return Columns.of(found)
@@ -140,9 +153,7 @@ class Position:
     def advance(self, seqs: Sequence[int]) -> None:
         """These were delivered."""
         self.next_seq = seqs[-1] + 1
-        if self._chosen:
-            for _ in seqs:
-                self._chosen.popleft()
+        self._pass(self.next_seq)
         if self._ahead > 0:
             self._ahead -= len(seqs)
 
@@ -158,22 +169,33 @@ class Position:
         store = self._store
         last = store.last_seq
         if self._ahead == _UNKNOWN or store.first_seq > max(self._counted_first, self.next_seq):
+            self._pass(max(store.first_seq, self.next_seq))
             since = self.resume + 1 if self._chosen else self.looked_at + 1
-            self._ahead = len(self._chosen) + store.count(self.pattern, since)
+            left = len(self._chosen) - self._at - len(self._lost)
+            self._ahead = left + store.count(self.pattern, since)
             self._counted_first = store.first_seq
         elif last > self._counted_to:
             self._ahead += store.count(self.pattern, max(self._counted_to + 1, self.next_seq))
         self._counted_to = last
         return self._ahead
 
-    def removed(self, newest: int) -> None:
-        """Messages up to `newest` were removed one by one."""
+    def recount(self) -> None:
+        """Whatever was removed: count anew."""
+        self._ahead = _UNKNOWN
+
+    def removed(self, seqs: Sequence[int], newest: int) -> None:
+        """Messages were removed one by one, `newest` being the last in the stream."""
         if newest >= self.next_seq:
             self._ahead = _UNKNOWN
+            if self._chosen:
+                self._lost.update([seq for seq in seqs if self._is_chosen(seq)])
+
+    def _is_chosen(self, seq: int) -> bool:
+        at = bisect_left(self._chosen, seq, self._at)
+        return at < len(self._chosen) and self._chosen[at] == seq
 
     def waits_for(self, seq: int) -> bool:
         """Is the sequence still ahead?"""
         if self._chosen and seq <= self.resume:
-            at = bisect_left(self._chosen, seq)
-            return at < len(self._chosen) and self._chosen[at] == seq
+            return self._is_chosen(seq)
         return seq >= self.next_seq

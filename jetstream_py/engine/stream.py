@@ -184,8 +184,11 @@ class Stream:
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
 
-    def store_message(self, subject: bytes, headers: bytes, data: bytes) -> bytes:
-        """Check and append. Returns the PubAck."""
+    def store_message(
+        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0
+    ) -> bytes:
+        """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
+        if it `replaces` the only message."""
         config = self.config
         if self.shared.store.failed:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
@@ -216,7 +219,9 @@ class Stream:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
         seq = self._append(subject, headers, data, msg_id)
-        if rollup == b"sub":
+        if replaces:
+            self.store.discard(replaces)
+        elif rollup == b"sub":
             if self.store.count(subject) > 1:
                 self.store.purge(subject, before=seq)
         elif rollup == b"all":
@@ -344,7 +349,7 @@ class Stream:
         def finish(count: int | None) -> None:
             if count is not None:
                 self._purged(before if not pattern and not keep else 0)
-                self.consumers.purged(pattern)
+                self.consumers.purged(pattern, 0 if before or keep else end)
             done(count)
 
         self._purges.run(begin, finish)

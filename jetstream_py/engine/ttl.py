@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final
 
 from jetstream_py import headers as hdr
@@ -50,6 +51,7 @@ def ttl_of(headers: bytes) -> int | None:
     return parse_ttl(value) if value else 0
 
 
+@lru_cache(limits.TTL_CACHE)  # most messages of a stream have the same
 def parse_ttl(value: bytes) -> int | None:
     """A Go duration of at least a second, digits that are seconds, or never."""
     if value.lower() == b"never":
@@ -130,19 +132,22 @@ class Deadlines:
         return min(heads) >> _SHIFT if heads else 0
 
     def take(self, now: int, most: int, read: ReadChunk) -> list[int]:
-        """Sequences that are due, in order; when there are `most` of them there may be more."""
+        """Sequences that are due, in order. About `most` of them, and then there may be more."""
         due: set[int] = set()
         while len(due) < most and 0 < self.next_due() <= now:
-            if self._chunks and self._chunks[0] >> _SHIFT <= now:
-                chunk = heapq.heappop(self._chunks) & _LOW
-                del self._closed[chunk]
-                for seq, deadline in read(chunk):
-                    self._sort_in(chunk, seq, deadline, now)
-            else:
+            if self._near and self._near[0] >> _SHIFT <= now:
                 seq = heapq.heappop(self._near) & _LOW
                 due.add(seq)
                 chunk = seq >> limits.TTL_CHUNK
                 self._counts[chunk] -= 1
+            else:  # only then: a slice opens no more chunks than it needs
+                chunk = heapq.heappop(self._chunks) & _LOW
+                del self._closed[chunk]
+                for seq, deadline in read(chunk):
+                    if deadline <= now:
+                        due.add(seq)
+                    else:
+                        self._sort_in(chunk, seq, deadline, now)
             if not self._counts.get(chunk):
                 self._counts.pop(chunk, None)
                 self._rebound(chunk)
@@ -186,7 +191,7 @@ class Deadlines:
         self._counts.clear()
         for number in near:
             self._close((number & _LOW) >> limits.TTL_CHUNK, number >> _SHIFT)
-        live = 0
+        live = -1
         for chunk in sorted(self.bounds):
             if live >> limits.TTL_CHUNK < chunk:
                 live = next_live(chunk << limits.TTL_CHUNK) or FAR

@@ -31,6 +31,7 @@ class Unacked:
         "_order",
         "_queued",
         "_runs",
+        "_tickets",
         "_wait",
         "dseq",
         "redeliveries",
@@ -46,8 +47,9 @@ class Unacked:
         self._order: deque[int] = deque()
         self._due: list[tuple[int, int, Collection[int]]] = []  # deadline, tie breaker, run
         self._hinted = 0
-        self._again: deque[int] = deque()
-        self._queued: set[int] = set()
+        self._again: deque[tuple[int, int]] = deque()  # ticket and sequence, in order ...
+        self._queued: dict[int, int] = {}  # ... and the ticket that counts
+        self._tickets = 0
         self.configure(wait, backoff)
 
     def configure(self, wait: int, backoff: Sequence[int]) -> None:
@@ -110,9 +112,9 @@ class Unacked:
         if self.redeliveries:
             if self.redeliveries.pop(seq, 0):
                 self.touched.add(seq)
-            self._queued.discard(seq)
+            self._queued.pop(seq, None)
         elif self._queued:
-            self._queued.discard(seq)
+            self._queued.pop(seq, None)
         return dseq
 
     @property
@@ -144,6 +146,14 @@ class Unacked:
         self.redeliveries.setdefault(seq, 1)
         self.touched.add(seq)
 
+    def forget_before(self, first_seq: int) -> None:
+        """What the stream has lost need not be remembered."""
+        redeliveries = self.redeliveries
+        if redeliveries and next(iter(redeliveries)) < first_seq:
+            for seq in [seq for seq in redeliveries if seq < first_seq]:
+                del redeliveries[seq]
+                self.touched.add(seq)
+
     def clear(self) -> None:
         self.touched.update(self.dseq, self.redeliveries)
         self.dseq.clear()
@@ -169,21 +179,27 @@ class Unacked:
         """The client wants it again: now, or after the delay."""
         if delay:
             self.since[seq] = now + delay - self.wait(seq)
+            self.touched.add(seq)
             self._hint(now + delay, (seq,))
-            self._queued.discard(seq)
+            self._queued.pop(seq, None)
         else:
             self.queue(seq)
 
     def extend(self, seq: int, now: int) -> None:
         """The client is still at it."""
         self.since[seq] = now
+        self.touched.add(seq)
         self._hint(now + self.wait(seq), (seq,))
 
     def queue(self, seq: int) -> None:
         """It goes out again, after those that are queued."""
-        if seq not in self._queued:
-            self._queued.add(seq)
-            self._again.append(seq)
+        if seq in self._queued:
+            return
+        self._tickets += 1
+        self._queued[seq] = self._tickets
+        self._again.append((self._tickets, seq))
+        if len(self._again) > 2 * len(self._queued) + _SLACK:
+            self._again = deque((ticket, seq) for seq, ticket in self._queued.items())
 
     def late(self, now: int) -> list[int]:
         """Everything whose ack is overdue, oldest first: to be queued, or given up."""
@@ -201,17 +217,17 @@ class Unacked:
         """Take the next one to be delivered again, 0 if there is none."""
         again, queued = self._again, self._queued
         while queued:
-            seq = again.popleft()
-            if seq in queued:
-                queued.discard(seq)
+            ticket, seq = again.popleft()
+            if queued.get(seq) == ticket:
+                del queued[seq]
                 return seq
         again.clear()
         return 0
 
     def put_back(self, seq: int) -> None:
         """It could not be delivered after all: it stays the next one."""
-        self._queued.add(seq)
-        self._again.appendleft(seq)
+        self._queued[seq] = 0
+        self._again.appendleft((0, seq))
 
     def next_due(self) -> int | None:
         """When to look for late ones."""
