@@ -143,7 +143,7 @@ def _rendered(
         b"%bNats-Stream: %b\r\nNats-Subject: %b\r\nNats-Sequence: %d\r\nNats-Time-Stamp: %b\r\n\r\n"
         % (
             start,
-            stream.config.name.encode(),
+            stream.name,
             message.subject,
             message.seq,
             time_text(message.ts).encode(),

@@ -58,6 +58,7 @@ class Stream:
     def configure(self, config: StreamConfig) -> None:
         """Take a checked configuration; lowered limits apply at once."""
         self.config = config
+        self.name = config.name.encode()
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
         self._ack_start = pub_ack_start(config.name, self.shared.domain)
         self.dedupe.window_ns = config.duplicate_window

@@ -2,10 +2,10 @@
 
 types, keys, checksum     the seam, the key layout, the checksum
 block, summary, oplog     what is written: blocks, their index entries, the log of removals
-subjects, directory, tail, search, scan, oldest    what the loop knows and how it looks things up
+subjects, directory, tail, search, scan, trail, oldest, newest    what the loop knows, how it looks things up
 home, reader              the shared read snapshot, caches, reading through them
 file_stream, memory       the two streams
-purge                     millions of removals, in slices
+bulk, purge               many removals at once; millions of them, in slices
 group, writer, committer  the way to the disk
 compact, checkpoint, recovery, opening, verify     housekeeping and start-up
 pages, scrub              LMDB's file behind its back: is it whole, and erasing what is free

@@ -33,7 +33,7 @@ from .summary import Block
 from .tail import Tail
 from .types import Message
 
-_NOTHING = Filter(b"")
+_NOTHING = Filter(b"", {})
 
 
 class FileStream:
@@ -486,7 +486,11 @@ class FileStream:
         return self.read(block, i, self.reader.message)
 
     def newest(self, subject: bytes) -> Message | None:
-        message = self.get(self.table.last.get(subject, 0))
+        seq = self.table.last.get(subject, 0)
+        found = self.directory.find(seq)
+        if found is not None and found[0].page is not None:
+            return found[0].page.message(found[1])
+        message = self.get(seq)
         if message is None:  # there is none, or it was removed and the one before is not known
             seq = self._last_of(subject, 0)
             message = self.get(seq) if seq else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
 from jetstream_py import limits
 from jetstream_py.subject import is_literal
@@ -54,29 +54,45 @@ def _regex(pattern: bytes) -> bytes:
 class Filter:
     """A pattern and the subjects of one stream that it matches."""
 
-    __slots__ = ("chosen", "clean", "everything", "hashes", "names", "pattern", "seen")
+    __slots__ = ("_own", "chosen", "clean", "everything", "hashes", "names", "pattern", "seen")
 
-    def __init__(self, pattern: bytes) -> None:
+    def __init__(self, pattern: bytes, living: Mapping[bytes, object]) -> None:
         self.pattern = pattern
         self.chosen = compile_filter(pattern)
-        self.names: dict[bytes, None] = {}  # in the table's order, which is about that of sequences
-        self.hashes: list[int] | None = []  # of the names; None: too many to ask Bloom filters
+        self.everything = True  # all that live match: then `names` is the table itself
+        self.names = living  # in the table's order, which is about that of sequences
+        self.hashes: list[int] | None = None  # of the names; None: too many to ask Bloom filters
+        self._own: dict[bytes, None] = {}
         self.seen = 0  # how much of the fresh names it has looked at
         self.clean = 0  # how many names had gone when all of these lived
-        self.everything = True  # no name so far that it does not match
+
+    def look(self, names: Collection[bytes]) -> None:
+        """Begin with these, which are all that live."""
+        self._add(names, self.chosen(names))
 
     def learn(self, fresh: list[bytes]) -> None:
-        found = self.chosen(fresh[self.seen :] if self.seen else fresh)
-        if len(found) < len(fresh) - self.seen:
-            self.everything = False
+        """Names have come."""
+        new = fresh[self.seen :]
         self.seen = len(fresh)
-        if found:
-            self.names.update(dict.fromkeys(found))
+        found = self.chosen(new)
+        if self.everything and len(found) < len(new):
+            self.look(self.names.keys())
+        else:
+            self._add(new, found)
+
+    def _add(self, names: Collection[bytes], found: list[bytes]) -> None:
+        if self.everything and len(found) == len(names):
+            return
+        if self.everything:
+            self.everything = False
+            self.names = self._own
+        if found or not self._own:
+            self._own.update(dict.fromkeys(found))
             self._hash()
 
     def cleanse(self, living: Container[bytes]) -> None:
         """Forget names that are gone."""
-        self.names = {name: None for name in self.names if name in living}
+        self.names = self._own = {name: None for name in self._own if name in living}
         self._hash()
 
     def _hash(self) -> None:
@@ -179,18 +195,18 @@ class SubjectTable:
         return known
 
     def _make(self, pattern: bytes) -> Filter:
-        made = Filter(pattern)
+        made = Filter(pattern, self.last)
         if is_name(pattern):
             # One name that is known beforehand: nothing to learn, and not worth remembering.
-            made.names[pattern] = None
+            made.names = {pattern: None}
             made.hashes = [name_hash(pattern)]
             made.everything = False
             made.seen = len(self._fresh)
             return made
-        names = sum(len(kept.names) for kept in self._filters.values())
+        names = sum(0 if kept.everything else len(kept.names) for kept in self._filters.values())
         if len(self._filters) >= limits.PATTERN_CACHE or names > limits.PATTERN_NAMES:
             self._forget()
-        made.learn(list(self.last))
+        made.look(self.last.keys())
         made.seen, made.clean = len(self._fresh), self._gone
         self._filters[pattern] = made
         return made
@@ -202,7 +218,7 @@ class SubjectTable:
         if is_name(pattern):
             return (pattern,) if pattern in self.last else ()
         found = self.filter(pattern)
-        if found.clean != self._gone:
+        if found.clean != self._gone and not found.everything:
             found.cleanse(self.last)
             found.clean = self._gone
         return found.names
