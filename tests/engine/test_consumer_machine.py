@@ -250,9 +250,11 @@ QUICK = settings(
     max_examples=15,
     stateful_step_count=30,
     deadline=None,
+    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-for machine in (FileLimits, FileInterest, FileQueue, MemoryLimits, MemoryInterest):
+MACHINES: Final = (FileLimits, FileInterest, FileQueue, MemoryLimits, MemoryInterest)
+for machine in MACHINES:
     machine.TestCase.settings = QUICK
 TestFileLimits: type = FileLimits.TestCase
 TestFileInterest: type = FileInterest.TestCase

@@ -4,6 +4,7 @@
 --first S     the first seed
 --case S      replay one seed and show it
 --collected   conversations with collectors instead: runs of publishes to streams
+--consumers N histories of streams with consumers, of each kind (default 100)
 --atheris S   coverage-guided, for S seconds (needs the `fuzz` extra)
 """
 
@@ -14,6 +15,10 @@ import subprocess
 import sys
 import time
 
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.engine.test_consumer_machine import MACHINES, QUICK
 from tests.fuzz import protocol
 
 SLICE = 20_000
@@ -25,6 +30,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--case", type=int)
     parser.add_argument("--collected", action="store_true")
+    parser.add_argument("--consumers", type=int, default=100)
     parser.add_argument("--atheris", type=int, default=60)
     args = parser.parse_args()
     kind = protocol.Collected if args.collected else protocol.Fuzz
@@ -38,9 +44,23 @@ def main() -> None:
         print(
             f"{first + SLICE - args.first:>10} cases, {time.monotonic() - began:.0f} s", flush=True
         )
+    if args.consumers:
+        consumer_histories(args.consumers)
     if args.atheris:
         command = [sys.executable, "-m", "tests.fuzz.guided", str(args.atheris)]
         sys.exit(subprocess.run(command, check=False).returncode)
+
+
+def consumer_histories(count: int) -> None:
+    """Longer ones than the suite plays, and never the same."""
+    for machine in MACHINES:
+        began = time.monotonic()
+        longer = settings(
+            QUICK, max_examples=count, stateful_step_count=60, derandomize=False, database=None
+        )
+        run_state_machine_as_test(machine, settings=longer)
+        seconds = time.monotonic() - began
+        print(f"{machine.__name__}: {count} histories, {seconds:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

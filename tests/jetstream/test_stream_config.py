@@ -177,7 +177,6 @@ def test_ttls_require_level_1(js: JetStream) -> None:
 
 
 LEVELS: list[tuple[Json, str]] = [
-    ({"allow_msg_counter": True}, "2"),
     ({"allow_atomic": True}, "2"),
     ({"allow_msg_schedules": True}, "2"),
     ({"allow_batched": True}, "4"),
@@ -185,13 +184,19 @@ LEVELS: list[tuple[Json, str]] = [
 ]
 
 
-@LATER
 @pytest.mark.parametrize(("config", "level"), LEVELS, ids=json.dumps)
 @scenario("STR-099", "STR-100")
 def test_required_level(js: JetStream, config: Json, level: str) -> None:
     got = js.create("S", **config)["config"]
     assert {key: got[key] for key in config} == config
     assert got["metadata"]["_nats.req.level"] == level
+
+
+@LATER
+@scenario("STR-099")
+def test_counters_require_level_2(js: JetStream) -> None:
+    config = js.create("S", allow_msg_counter=True)["config"]
+    assert config["metadata"]["_nats.req.level"] == "2"
 
 
 @scenario("STR-099")
@@ -201,7 +206,6 @@ def test_async_persistence_requires_level_2(js: JetStream) -> None:
     assert config["metadata"]["_nats.req.level"] == "2"
 
 
-@LATER
 @scenario("STR-099")
 def test_level_is_computed_again_by_an_update(js: JetStream) -> None:
     js.create("S", allow_atomic=True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.jetstream.support import LATER, SECOND, STORAGES, JetStream, Json, scenario
+from tests.jetstream.support import SECOND, STORAGES, JetStream, Json, scenario
 
 ALLOWED: list[tuple[str, Json, Json]] = [
     ("STR-079", {"subjects": ["a"]}, {"subjects": ["b", "c.>"]}),
@@ -32,8 +32,6 @@ ALLOWED: list[tuple[str, Json, Json]] = [
     ("", {}, {"allow_msg_ttl": True}),
     ("", {}, {"subject_delete_marker_ttl": SECOND}),
     ("", {"subject_delete_marker_ttl": SECOND}, {"allow_msg_ttl": True}),
-]
-ALLOWED_LATER: list[tuple[str, Json, Json]] = [
     ("", {}, {"allow_atomic": True, "allow_batched": True}),
     ("", {}, {"allow_msg_schedules": True}),
 ]
@@ -66,10 +64,6 @@ REFUSED: list[tuple[str, Json, Json, str]] = [
     ("", {}, {"allow_msg_counter": True}, "can not change message counter setting"),
     ("", {}, {"max_age": -1}, "max age can not be negative"),
     ("", {}, {"num_replicas": 3}, "replicas > 1 not supported in non-clustered mode"),
-]
-
-
-REFUSED_LATER: list[tuple[str, Json, Json, str]] = [
     ("", {"allow_msg_schedules": True}, {}, "message schedules can not be disabled"),
 ]
 
@@ -116,23 +110,6 @@ def test_update_is_refused(js: JetStream, before: Json, after: Json, text: str) 
     error = js.update_refused("S", **after)
     assert error["description"].endswith(text)
     assert js.info("S")["config"] == created["config"]
-
-
-@LATER
-@pytest.mark.parametrize(("before", "after"), allowed_cases(ALLOWED_LATER))
-@scenario()
-def test_later_update(js: JetStream, before: Json, after: Json) -> None:
-    js.create("S", **before)
-    config = js.update("S", **after)["config"]
-    assert {key: config.get(key) for key in after} == after
-
-
-@LATER
-@pytest.mark.parametrize(("before", "after", "text"), refused_cases(REFUSED_LATER))
-@scenario()
-def test_later_update_is_refused(js: JetStream, before: Json, after: Json, text: str) -> None:
-    js.create("S", **before)
-    assert js.update_refused("S", **after)["description"].endswith(text)
 
 
 @scenario("STR-071")
