@@ -37,13 +37,14 @@ def _seconds(setting: object) -> float:
     return setting if isinstance(setting, float) and setting > 0 else 0.0
 
 
-def engine_settings(given: Mapping[str, object]) -> Settings:
-    """The `jetstream` block as the engine sees it."""
+def engine_settings(given: Mapping[str, object], flags: Mapping[str, bool]) -> Settings:
+    """The `jetstream` block and the feature flags as the engine sees them."""
     limits = given.get("limits")
     limits = limits if isinstance(limits, dict) else {}
     return Settings(
         domain=str(given.get("domain") or ""),
         strict=given.get("strict") is not False,
+        ack_v2=flags.get("js_ack_fc_v2", False),
         sync_interval=_seconds(given.get("sync_interval")),
         duplicate_window=round(_seconds(limits.get("duplicate_window")) * 1e9),
         max_ack_pending=_number(limits.get("max_ack_pending")),
@@ -62,7 +63,7 @@ class JetStreamPart:
         log.info("Starting JetStream")
         began = broker.clock.monotonic()
         given = broker.options.jetstream.settings
-        self._settings = settings = engine_settings(given)
+        self._settings = settings = engine_settings(given, broker.options.feature_flags)
         self._interval_ns = round(settings.sync_interval * 1e9)
         try:
             self.store = Store(path, loop.call_soon_threadsafe, lazy=self._interval_ns > 0)

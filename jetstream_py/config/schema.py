@@ -61,7 +61,12 @@ KEYS: Final[Table] = table(
     key("client_advertise", kinds.TEXT, "client_advertise", "host[:port] that clients are told"),
     key("server_tags", kinds.TAGS, "server_tags", "shown in server information"),
     key("server_metadata", kinds.METADATA, "server_metadata", "shown in server information"),
-    key("feature_flags", kinds.FEATURE_FLAGS, "feature_flags", "reported by `/varz`"),
+    key(
+        "feature_flags",
+        kinds.FEATURE_FLAGS,
+        "feature_flags",
+        "`js_ack_fc_v2`: replies of messages name domain and account; `/varz` reports all",
+    ),
     key("pid_file pidfile", kinds.TEXT, "pid_file", "file for the process id"),
     key("ports_file_dir", kinds.TEXT, "ports_file_dir", "directory for the file that lists ports"),
     # -- who may connect ----

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _dots = methodcaller("count", b".")
 TOKENS = 9  # of an ack subject: $JS ACK stream consumer count seq consumer-seq time pending
+MORE = 2  # in the second form domain and account follow ACK
 RUN = 4  # fewer acks are not worth the preparation
 
 
@@ -32,20 +33,21 @@ class AckDesk:
 
     def take(self, items: list[Item]) -> None:
         """What came in one read."""
-        if len(items) < RUN or not self._run(items):
+        if len(items) < RUN or not self._run(items, 0):
             self._one_by_one(len(self._start), items, exact=True)
         self._consumer.serve()
 
     def take_v2(self, items: list[Item]) -> None:
         """The same on subjects that name domain and account; more may follow after the usual tokens."""
         consumer = self._consumer
-        start = consumer.stream.consumers.ack_start_v2(consumer.name)
-        self._one_by_one(len(start), items, exact=False)
+        if len(items) < RUN or not self._run(items, MORE):
+            path = consumer.stream.consumers.path_v2(consumer.name)
+            self._one_by_one(len(path) + len(b"$JS.ACK.."), items, exact=False)
         consumer.serve()
 
     # -- many --------------------------------------------------------------------------------------
 
-    def _run(self, items: list[Item]) -> bool:
+    def _run(self, items: list[Item], more: int) -> bool:
         """Settle plain acks together. False: they must be looked at one by one."""
         consumer = self._consumer
         config, unacked = consumer.config, consumer.unacked
@@ -54,9 +56,10 @@ class AckDesk:
         subjects, replies, _, words = zip(*items, strict=True)
         if any(replies) or not acks.ACKS.issuperset(words):
             return False
-        if set(map(_dots, subjects)) != {TOKENS - 1}:
+        width = TOKENS + more
+        if set(map(_dots, subjects)) != {width - 1}:
             return False
-        seq_tokens = b".".join(subjects).split(b".")[5::TOKENS]
+        seq_tokens = b".".join(subjects).split(b".")[5 + more :: width]
         if b"" in seq_tokens or not b"".join(seq_tokens).isdigit():
             return False
         seqs = list(map(int, seq_tokens))

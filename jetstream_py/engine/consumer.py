@@ -51,7 +51,8 @@ class Consumer:
         self.unacked = Unacked(config.ack_wait, config.backoff)
         self.next_dseq = 1
         self.delivered_ns = 0  # wall clock
-        self.ack_form = (b"$JS.ACK.%b.%b." % self.tokens).replace(b"%", b"%%")
+        self.reply_path = stream.consumers.reply_path(name)
+        self.ack_form = (b"$JS.ACK.%b." % self.reply_path).replace(b"%", b"%%")
         self.ledger = Ledger(self)
         self.desk = AckDesk(self)
         self.alarm = Alarm(self)

@@ -98,17 +98,22 @@ class Consumers(dict[str, Consumer]):
         self[consumer.name] = consumer
         self._subs[consumer.name] = subs = []
         if consumer.config.ack_policy in ("all", "explicit"):
-            ack_start = b"$JS.ACK.%b.%b." % consumer.tokens
-            subs.append(bus.collect(ack_start + b">", consumer.desk.take))
-            v2 = self.ack_start_v2(consumer.name)
-            subs.append(bus.collect(v2 + b">", consumer.desk.take_v2))
+            subs.append(bus.collect(b"$JS.ACK.%b.%b.>" % consumer.tokens, consumer.desk.take))
+            path = self.path_v2(consumer.name)
+            subs.append(bus.collect(b"$JS.ACK.%b.>" % path, consumer.desk.take_v2))
         self.refilter()
         self._stream.store.removed = self._stream.store.removed or []
 
-    def ack_start_v2(self, name: str) -> bytes:
-        """The first tokens of ack subjects that name domain and account."""
+    def path_v2(self, name: str) -> bytes:
+        """The tokens by which a reply to a consumer names domain and account, too."""
         domain = self._shared.domain or "_"
-        return f"$JS.ACK.{domain}.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}.".encode()
+        return f"{domain}.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}".encode()
+
+    def reply_path(self, name: str) -> bytes:
+        """The tokens by which replies of messages name a consumer."""
+        if self._shared.ack_v2:
+            return self.path_v2(name)
+        return f"{self._stream.config.name}.{name}".encode()
 
     def delete(self, name: str) -> None:
         consumer = self.pop(name, None)

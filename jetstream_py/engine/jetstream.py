@@ -68,7 +68,7 @@ class JetStream:
         if self._interval is not None:
             self._interval.commit_soon = self.outbox.commit_soon
         self._idle = IdleCheckpoint(store, timers, self.outbox.commit_soon)
-        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id, settings.domain)
+        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id, settings)
         self.streams: dict[str, Stream] = {}
         self._subs: dict[str, list[Any]] = {}
 

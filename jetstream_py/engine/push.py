@@ -58,7 +58,7 @@ class Push:
             if moved:  # clients see that it is not bound for a moment
                 self._consumer.shared.soon(self._interest_changed)
         if config.flow_control and self._fc_sub is None:
-            pattern = b"$JS.FC.%b.%b.*" % self._consumer.tokens
+            pattern = b"$JS.FC.%b.*" % self._consumer.reply_path
             self._fc_sub = self._bus.subscribe(pattern, self._answered)
         self._acks_by_answer = config.ack_policy == "flow_control"
         self._rate = config.rate_limit_bps / 8
@@ -128,12 +128,8 @@ class Push:
         return self._flying > self._window
 
     def _ask(self) -> None:
-        stream, consumer = self._consumer.tokens
-        self._asked = b"$JS.FC.%b.%b.%b" % (
-            stream,
-            consumer,
-            self._consumer.shared.new_id()[-4:].encode(),
-        )
+        new = self._consumer.shared.new_id()[-4:].encode()
+        self._asked = b"$JS.FC.%b.%b" % (self._consumer.reply_path, new)
         self._covered = self._flying
         self._bus.publish(self._subject, b"", self._asked, statuses.FLOW_CONTROL)
 

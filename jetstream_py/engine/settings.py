@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Settings:
     domain: str = ""  # told in answers; `$JS.<domain>.API` is another name of the API
     strict: bool = True  # requests with fields that nobody knows are refused
+    ack_v2: bool = False  # replies name domain and account, see `Consumers.reply_path`
     sync_interval: float = 0.0  # seconds, see `interval`; 0 is always
     # limits of the server, 0 for none
     duplicate_window: int = 0  # nanoseconds

@@ -10,6 +10,7 @@ from jetstream_py.engine.outbox import Publisher
 if TYPE_CHECKING:
     from jetstream_py.clock import Clock
     from jetstream_py.engine.outbox import Outbox
+    from jetstream_py.engine.settings import Settings
     from jetstream_py.engine.stream import Stream
     from jetstream_py.store import Store
     from jetstream_py.timers import Timers
@@ -95,7 +96,7 @@ class Shared:
         bus: Bus,
         soon: Callable[[Callable[[], None]], object],
         new_id: Callable[[], str],
-        domain: str = "",
+        settings: Settings,
     ) -> None:
         self.clock = clock
         self.timers = timers
@@ -104,7 +105,8 @@ class Shared:
         self.bus = bus
         self.soon = soon
         self.new_id = new_id
-        self.domain = domain
+        self.domain = settings.domain
+        self.ack_v2 = settings.ack_v2
         self.events: Events  # set by the API, which knows how advisories look
         self._news: list[Stream] = []
         self._flying_news: list[Stream] = []  # of the commit under way

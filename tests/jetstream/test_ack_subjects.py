@@ -15,7 +15,7 @@ from tests.jetstream.pulling import (
     sequences,
     stream,
 )
-from tests.jetstream.support import JetStream, Message, scenario
+from tests.jetstream.support import JetStream, Message, OwnServer, own_server, scenario
 
 UNKNOWN_SUBJECTS = [
     "$JS.ACK.S.C.1.9.9.1.0",
@@ -135,3 +135,16 @@ def test_consumer_is_gone(js: JetStream) -> None:
     c.delete()
     js.fence()
     assert js.request(message.reply, ACK).status == "503"
+
+
+@own_server("DLV-025", config="feature_flags { js_ack_fc_v2: true }\n")
+def test_replies_in_the_second_form(js: OwnServer) -> None:
+    stream(js, 8)
+    c = consumer(js)
+    messages = c.fetch(6)
+    assert messages[0].reply.startswith(f"$JS.ACK._.{account_hash('$G')}.S.C.1.1.1.")
+    c.ack(messages[0])
+    for message in messages[1:]:
+        js.cast(message.reply, ACK)
+    js.until(lambda: js.ask("CONSUMER.INFO.S.C")["num_ack_pending"] == 0)
+    c.info()
