@@ -4,7 +4,7 @@ types, keys, checksum     the seam, the key layout, the checksum
 block, summary, oplog     what is written: blocks, their index entries, the log of removals
 subjects, directory, tail, search, scan, trail, oldest, newest    what the loop knows, how it looks things up
 home, reader              the shared read snapshot, caches, reading through them
-file_stream, memory       the two streams
+file_stream, memory       the two streams; doctor: what damage means
 bulk, purge               many removals at once; millions of them, in slices
 group, writer, committer  the way to the disk
 compact, checkpoint, recovery, opening, verify     housekeeping and start-up

@@ -12,28 +12,26 @@ kept in `_late` (and in `floor`) and marked again in the new block when the repo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from . import compact
-from .block import OVERHEAD, Damaged, View, message_size
+from .block import OVERHEAD, message_size
 from .bulk import Bulk
 from .checkpoint import Checkpointer
-from .columns import Columns
 from .directory import Directory
+from .doctor import Doctor
 from .group import Outcome, Work
 from .home import Home
-from .newest import lasts
+from .lookup import Lookup
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
-from .scan import NOTHING, Scan
+from .scan import Scan
 from .search import Search
-from .subjects import Filter, SubjectTable, is_name
+from .subjects import Filter, SubjectTable
 from .summary import Block
 from .tail import Tail
 from .types import Message
-
-_NOTHING = Filter(b"", {})
 
 
 class FileStream:
@@ -46,6 +44,9 @@ class FileStream:
         self.removed: list[int] | None = None
         self.home = home
         self.table = SubjectTable()
+        doctor = Doctor(self)
+        self.read, self.view, self.lose = doctor.read, doctor.view, doctor.lose
+        self.count_anew = doctor.count_anew
         self.directory = Directory(self.view)
         self.tail = Tail()
         self.reader = Reader(home, sid)
@@ -58,6 +59,7 @@ class FileStream:
         self.empty: set[Block] = set()  # blocks without a live record, dropped with the next group
         self.erase: set[Block] = set()  # blocks to be rewritten in the next group
         self.scan = Scan(self)
+        self._serve_reads(Lookup(self))
         self._bulk = Bulk(self)
         self.queues = OldestQueues()
         self._dead: list[tuple[int, int]] = []
@@ -69,6 +71,24 @@ class FileStream:
         self._first_ts = (0, 0)
         self.closed = False
         self.ready = ready  # False while start-up still counts
+
+    def _serve_reads(self, lookup: Lookup) -> None:
+        """The reads of the seam; as attributes they cost no second call."""
+        self.is_live = lookup.is_live
+        self.get = lookup.get
+        self.newest = lookup.newest
+        self.next = lookup.next
+        self.run = lookup.run
+        self.last = lookup.last
+        self.lasts = lookup.lasts
+        self.expect_oldest = lookup.expect_oldest
+        self.oldest = lookup.oldest
+        self.count = lookup.count
+        self.subjects = lookup.subjects
+        self.seq_at = lookup.seq_at
+        self.deleted = lookup.deleted
+        self.tail_headers = lookup.tail_headers
+        self.headed = lookup.headed
 
     # -- state -------------------------------------------------------------------------------------
     @property
@@ -197,12 +217,12 @@ class FileStream:
             if message is None:
                 return None
             size = message_size(message.subject, message.headers, message.data)
-            self._kill(block, i, seq, message.subject, size)
+            self.kill(block, i, seq, message.subject, size)
             if erase:
                 self.erase.add(block)
                 self.home.scrub = True
         if seq == self.first_seq:
-            self._settle()
+            self.settle()
         self.touch()
         return message
 
@@ -218,9 +238,9 @@ class FileStream:
                 return False
             block, i = found
             size = block.live_bytes if block.fat else view.size(i)
-            self._kill(block, i, seq, view.subject(i), size)
+            self.kill(block, i, seq, view.subject(i), size)
         if seq == self.first_seq:
-            self._settle()
+            self.settle()
         self.touch()
         return True
 
@@ -261,7 +281,7 @@ class FileStream:
         self.bytes -= size
         self.checkpointer.changes += len(seqs)
 
-    def _kill(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
+    def kill(self, block: Block, i: int, seq: int, subject: bytes, size: int) -> None:
         """A live record in a block dies."""
         self._mark(block, i, seq, subject, size)
         self._uncount(seq, subject, size)
@@ -298,7 +318,7 @@ class FileStream:
         self.shrunk((seq,), size)
         return True
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Find the new head."""
         if not self.messages:
             if self.last_seq or self.first_seq:
@@ -327,7 +347,7 @@ class FileStream:
             self._remove_tail(message)
         self.floor = before
         self._log_due = True
-        self._settle()
+        self.settle()
         self.touch()
         return was - self.messages
 
@@ -389,7 +409,7 @@ class FileStream:
             seq = view.seq(i)
             if since <= seq < end:
                 size = block.live_bytes if block.fat else view.size(i)
-                self._kill(block, i, seq, view.subject(i), size)
+                self.kill(block, i, seq, view.subject(i), size)
 
     def drop_tail(self, wanted: Filter, since: int, end: int) -> None:
         """The same for messages that are in no block yet."""
@@ -398,219 +418,8 @@ class FileStream:
                 self._remove_tail(message)
 
     def settle_head(self) -> None:
-        self._settle()
+        self.settle()
         self.touch()
-
-    # -- damage ------------------------------------------------------------------------------------
-    def read(self, block: Block, i: int, how: Callable[[Block, int], Message]) -> Message | None:
-        """A record, or None when it is damaged: then it is reported and counts as removed."""
-        try:
-            return how(block, i)
-        except Damaged as error:
-            if self.view(block) is not None:
-                try:
-                    return self.reader.message(block, i)  # another record of the block is damaged
-                except Damaged:
-                    self.lose(block, [i], str(error))
-            return None
-
-    def view(self, block: Block) -> View | None:
-        """A block's columns, or None when they are damaged: then the block is reported and lost."""
-        try:
-            return self.reader.view(block)
-        except Damaged as error:
-            self.lose(block, None, str(error))
-            return None
-
-    def lose(self, block: Block, positions: list[int] | None, why: str) -> None:
-        """Records are damaged. They die, the block is kept for a doctor, its neighbours live."""
-        block.bad = True
-        if positions is None:
-            self._lose_all(block, why)
-            if not self.ready:
-                return
-        else:
-            view = block.view
-            assert view is not None
-            for i in positions:
-                if block.dead is None or not block.dead[i]:
-                    seq = view.seq(i)
-                    self.home.complain(f"stream {self.sid}, message {seq}: {why}")
-                    size = block.live_bytes if block.fat else view.size(i)
-                    self._kill(block, i, seq, view.subject(i), size)
-        if self.messages == 0 or not self.is_live(self.first_seq):
-            self._settle()
-        self.touch()
-
-    def _lose_all(self, block: Block, why: str) -> None:
-        """Nobody can say whose messages these were, so the subjects are counted anew."""
-        if not block.live:
-            return
-        text = f"stream {self.sid}, messages {block.first} to {block.last}: {why}"
-        self.home.complain(text, block.live)
-        if self.ready:
-            self.messages -= block.live
-            self.bytes -= block.live_bytes
-            self.garbage += block.live_bytes
-        block.dead = bytearray(b"\1") * block.n
-        block.live = block.live_bytes = 0
-        block.dirty = True
-        if self.ready:
-            self.count_anew()
-
-    def count_anew(self) -> None:
-        """Make the subject table from the blocks; what is on disk about it is worthless."""
-        self.table.clear()
-        self.queues.clear()
-        for block in list(self.directory.blocks):
-            view = self.view(block) if block.live else None
-            if view is not None:
-                for i in self.directory.live_positions(block):
-                    self.table.add(view.subject(i), view.seq(i))
-        for message in self.tail.since(0):
-            self.table.add(message.subject, message.seq)
-        self.checkpointer.anew = True
-        self.touch()
-
-    # -- reads -------------------------------------------------------------------------------------
-    def is_live(self, seq: int) -> bool:
-        return seq in self.tail or self.directory.find(seq) is not None
-
-    def get(self, seq: int) -> Message | None:
-        found = self.directory.find(seq)
-        if found is None:
-            return self.tail.get(seq)
-        block, i = found
-        if block.page is not None:
-            return block.page.message(i)
-        return self.read(block, i, self.reader.message)
-
-    def newest(self, subject: bytes) -> Message | None:
-        seq = self.table.last.get(subject, 0)
-        found = self.directory.find(seq)
-        if found is not None and found[0].page is not None:
-            return found[0].page.message(found[1])
-        message = self.get(seq)
-        if message is None:  # there is none, or it was removed and the one before is not known
-            seq = self._last_of(subject, 0)
-            message = self.get(seq) if seq else None
-        return message
-
-    def next(self, seq: int, pattern: bytes = b"") -> Message | None:
-        if seq < self.first_seq:
-            seq = self.first_seq
-        wanted = None
-        if pattern in (b"", b">"):
-            found = self.directory.find(seq)
-            if found is not None and found[0].page is not None:
-                return found[0].page.message(found[1])
-        else:
-            if pattern not in self.table.last and is_name(pattern):
-                return None
-            wanted = self._wanted(pattern, seq)
-            if wanted is _NOTHING:
-                return None
-        for block in self.scan.trails.blocks(seq, wanted):
-            start = self.directory.position(block, seq)
-            while (i := self.search.first(block, start, wanted)) >= 0:
-                message = self.read(block, i, self.reader.scan)
-                if message is not None:
-                    return message  # else it is damaged, and dead by now
-        return self.tail.first(seq, wanted)
-
-    def _wanted(self, pattern: bytes, seq: int) -> Filter | None:
-        """What to look for from `seq` on: None for everything, `_NOTHING` if that is all there is."""
-        wanted = self.table.filter(pattern)
-        if wanted.everything:
-            return None
-        if wanted.hashes is not None:
-            # Few subjects: if none has a message that late there is nothing to look for.
-            newest = self.table.last
-            if all(newest.get(name, 0) < seq for name in wanted.names):
-                return _NOTHING
-        return wanted
-
-    def run(self, seq: int, most: int, pattern: bytes, up_to: int) -> Columns:
-        if seq < self.first_seq:
-            seq = self.first_seq
-        wanted = None
-        if pattern not in (b"", b">"):
-            if pattern not in self.table.last and is_name(pattern):
-                return NOTHING
-            wanted = self._wanted(pattern, seq)
-            if wanted is _NOTHING:
-                return NOTHING
-        return self.scan.run(seq, most, wanted, up_to)
-
-    def last(self, pattern: bytes, up_to: int = 0) -> int:
-        if pattern in (b"", b">"):
-            return self.scan.last(min(up_to or self.last_seq, self.last_seq), None)
-        if is_name(pattern):
-            return self._last_of(pattern, up_to)
-        if up_to:
-            return self.scan.last(min(up_to, self.last_seq), self.table.filter(pattern))
-        newest = 0
-        bounds = sorted(
-            ((self.table.last[name], name) for name in self.table.matching(pattern)), reverse=True
-        )
-        for bound, name in bounds:
-            if bound <= newest:
-                break
-            newest = max(newest, self._last_of(name, 0))
-        return newest
-
-    def lasts(self, pattern: bytes, since: int, up_to: int) -> list[int]:
-        return lasts(self, pattern, since, up_to)
-
-    def _last_of(self, subject: bytes, up_to: int) -> int:
-        bound = self.table.last.get(subject, 0)
-        if not bound:
-            return 0
-        if up_to and bound > up_to:
-            return self.scan.last(up_to, self.table.filter(subject))
-        if not self.is_live(bound):
-            bound = self.scan.last(bound, self.table.filter(subject))
-            if bound:
-                self.table.last[subject] = bound
-        return bound
-
-    def expect_oldest(self) -> None:
-        self.queues.active = True
-
-    def oldest(self, subject: bytes) -> int:
-        count = self.table.count(subject)
-        if count < 2:
-            return self._last_of(subject, 0) if count else 0
-        queues = self.queues
-        queues.active = True
-        seq = queues.peek(subject)
-        if seq and self.is_live(seq):
-            return seq
-        seqs = self.scan.seqs_of(subject, count)
-        queues.forget(subject)
-        queues.fill(subject, seqs)
-        return seqs[0] if seqs else 0
-
-    def count(self, pattern: bytes = b"", since: int = 0) -> int:
-        everything = pattern in (b"", b">")
-        if since <= self.first_seq:
-            return self.messages if everything else self.table.count_of(pattern, self.messages)
-        return self.scan.count(since, None if everything else self.table.filter(pattern))
-
-    def subjects(self, pattern: bytes = b"") -> dict[bytes, int]:
-        return self.table.counts(pattern)
-
-    def seq_at(self, ts: int) -> int:
-        return self.scan.seq_at(ts)
-
-    def deleted(self) -> list[int]:
-        return self.scan.deleted()
-
-    def tail_headers(self, since_ts: int) -> Iterator[Message]:
-        return self.scan.with_headers(self.seq_at(since_ts), self.last_seq, since_ts)
-
-    def headed(self, seq: int, up_to: int) -> Iterator[Message]:
-        return self.scan.with_headers(seq, up_to)
 
     # -- groups ------------------------------------------------------------------------------------
     def take(self) -> Work:
