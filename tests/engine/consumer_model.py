@@ -13,20 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from jetstream_py.subject import matches
 from tests.engine.model import StreamModel
 
 SECOND = 1_000_000_000
-# What the engine does not do yet. Histories stay away from it, or do not look at it.
-GONE_IS_NOT_COUNTED: Final = True  # num_redelivered, of messages given up and then trimmed
-DELAYS_SURVIVE: Final = True  # of a NAK and of +WPI, a restart
-CHOSEN_MAY_GO: Final = True  # last_per_subject: what was chosen may leave the stream
-LIMITS_TELL_AT_ONCE: Final = True  # consumers, that owed messages were trimmed
-FLOOR_STAYS_BELOW_DELIVERED: Final = False  # ack all: of deliveries that a crash has undone
-PURGE_WAKES: Final = False  # a consumer whose open acks it has settled (nor does nats-server's)
-PARTIAL_FILTERED_PURGES: Final = True  # with seq or keep
 
 
 class Config(NamedTuple):
@@ -205,9 +197,9 @@ class ConsumerModel:
     def moved_to(self, next_seq: int) -> None:
         """The consumer says that it stands elsewhere: it may have skipped nothing."""
         before = self.ahead()
-        assert next_seq >= self.state.next_seq or not self.state.next_dseq
+        assert next_seq >= self.state.next_seq, "it went back"
         self.state.next_seq = next_seq
-        assert self.ahead() == before
+        assert self.ahead() == before, f"it moved to {next_seq}"
 
     # -- what clients receive ----------------------------------------------------------------------
 
@@ -269,7 +261,8 @@ class ConsumerModel:
             case "404 No Messages":
                 assert request.no_wait
                 assert nothing
-                self._give_up_all()
+                if self._give_up_all() or request.got:  # otherwise nobody had to look
+                    self.searched = self.stream.last_seq + 1
             case "408 Requests Pending":
                 assert request.no_wait
                 assert not request.got
@@ -296,7 +289,7 @@ class ConsumerModel:
         if self.config.ack == "all":
             floor_dseq, floor_seq = self.floor
             if named.dseq > floor_dseq and seq > floor_seq:
-                self.floor = (named.dseq, seq)
+                self.floor = (min(named.dseq, state.next_dseq - 1), seq)  # a crash may undo dseqs
                 self._settle([each for each in state.owed if each <= seq])
         else:
             state.given_up.pop(seq, None)
@@ -342,11 +335,13 @@ class ConsumerModel:
         owed = self.state.owed.items()
         return [seq for seq, debt in owed if debt.again and self.may_again(debt)]
 
-    def _give_up_all(self) -> None:
+    def _give_up_all(self) -> bool:
         """Somebody wanted messages: those that were asked for again too often are over now."""
-        for seq, debt in list(self.state.owed.items()):
-            if debt.again and not self.may_again(debt):
-                self._give_up(seq)
+        owed = self.state.owed.items()
+        over = [seq for seq, debt in owed if debt.again and not self.may_again(debt)]
+        for seq in over:
+            self._give_up(seq)
+        return bool(over)
 
     def gone(self) -> None:
         """Messages have left the stream: nobody owes them."""
@@ -425,9 +420,6 @@ class ConsumerModel:
         for state in reversed(possible):
             if _shape(state) == _shape(found):
                 self.state = state
-                if not DELAYS_SURVIVE:
-                    for seq, debt in found.owed.items():
-                        state.owed[seq].since = debt.since
                 break
         else:
             raise AssertionError(f"found {_shape(found)}, not one of {list(map(_shape, possible))}")

@@ -20,12 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from jetstream_py import limits
 from tests.engine.consumer_bench import PUSH, ConsumerBench
-from tests.engine.consumer_model import (
-    CHOSEN_MAY_GO,
-    PARTIAL_FILTERED_PURGES,
-    Config,
-    ConsumerModel,
-)
+from tests.engine.consumer_model import Config, ConsumerModel
 from tests.engine.model import Limits
 from tests.store.support import TINY
 
@@ -99,8 +94,6 @@ class ConsumerMachine(RuleBasedStateMachine):
             return
         if self.retention == "workqueue":
             config = config._replace(filters=QUEUE_FILTERS[name], ack="explicit", start="all")
-        if config.start == "last_per_subject" and not CHOSEN_MAY_GO:
-            config = config._replace(start="all")
         if config.start == "last_per_subject" and not config.filters:
             config = config._replace(filters=("s.>",))
         if config.start != "by_start_sequence":
@@ -192,8 +185,7 @@ class ConsumerMachine(RuleBasedStateMachine):
             case "delete":
                 bench.delete(seq)
             case "purge":
-                partial = not data or PARTIAL_FILTERED_PURGES
-                which = ({}, {"seq": seq}, {"keep": pick % 5})[pick % 3 if partial else 0]
+                which = ({}, {"seq": seq}, {"keep": pick % 5})[pick % 3]
                 bench.purge(data, **which)
             case "consumer" if pick % 3 == 0 and self.consumers:
                 bench.delete_consumer(self.one(pick))
@@ -247,7 +239,7 @@ class MemoryInterest(ConsumerMachine):
 
 
 QUICK = settings(
-    max_examples=15,
+    max_examples=60,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
