@@ -237,7 +237,7 @@ class MemoryStream:
         return self.remove(seq) is not None
 
     def discard_all(self, seqs: Iterable[int]) -> int:
-        return self._remove_all([seq for seq in set(seqs) if seq in self._all])
+        return self._remove_all([seq for seq in sorted(set(seqs)) if seq in self._all])
 
     def trim(self, before: int) -> int:
         return self._remove_all(self._below(self._order, before))
