@@ -131,7 +131,7 @@ class ConsumerBench:
             self.world.turn(0.0005)
         assert answers[0]["purged"] == expected
         self.world.settle()
-        self.gone()
+        self.gone(purged=True)
         self.hear()
         self.stand()
 
@@ -143,9 +143,9 @@ class ConsumerBench:
         self.gone()
         self.hear()
 
-    def gone(self) -> None:
+    def gone(self, purged: bool = False) -> None:
         for consumer in self.model.consumers.values():
-            consumer.gone()
+            consumer.gone(purged)
 
     def stand(self) -> None:
         """After a purge a consumer may stand further on, if it skips nothing by that."""

@@ -221,6 +221,7 @@ class ConsumerModel:
         assert named.pending == len(self.ahead()), "pending in the ack subject"
         if not self.config.push:
             self._taken(self.requests[sid], size, sid)
+        self.note()
 
     def _first_time(self, seq: int, now: float) -> None:
         state, ahead = self.state, self.ahead()
@@ -294,6 +295,7 @@ class ConsumerModel:
         else:
             state.given_up.pop(seq, None)
             self._settle([seq])
+        self.note()
         return True
 
     def _settle(self, seqs: list[int]) -> None:
@@ -343,11 +345,11 @@ class ConsumerModel:
             self._give_up(seq)
         return bool(over)
 
-    def gone(self) -> None:
+    def gone(self, purged: bool = False) -> None:
         """Messages have left the stream: nobody owes them."""
         stored, state = self.stream.all, self.state
         lost = [seq for seq in state.owed if seq not in stored]
-        if lost and self.config.ack == "all":  # an end counts as an ack there
+        if lost and self.config.ack == "all" and not purged:  # an end counts as an ack there
             newest = max(lost)
             lost = [seq for seq in state.owed if seq <= newest]
         self._settle(lost)

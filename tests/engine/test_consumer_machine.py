@@ -190,7 +190,9 @@ class ConsumerMachine(RuleBasedStateMachine):
             case "consumer" if pick % 3 == 0 and self.consumers:
                 bench.delete_consumer(self.one(pick))
             case "filters" if self.retention == "limits":
-                name = self.one(pick, lambda name: not self.consumers[name].state.chosen)
+                name = self.one(
+                    pick, lambda name: "subject" not in self.consumers[name].config.start
+                )
                 if name:
                     bench.change_filters(name, FILTERS[pick % len(FILTERS)])
 
@@ -239,7 +241,7 @@ class MemoryInterest(ConsumerMachine):
 
 
 QUICK = settings(
-    max_examples=60,
+    max_examples=30,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
