@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
     from jetstream_py.engine.run import Run
 
-RUN = 256
+RUN = 1000
 WINDOW_MAX = 32 * 1024 * 1024
 WINDOW = WINDOW_MAX // 16
 SECOND = 1_000_000_000
