@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jetstream_py.api.service import ApiService
@@ -18,6 +17,7 @@ from jetstream_py.store import Store, StoreError
 from jetstream_py.version import API_LEVEL
 
 if TYPE_CHECKING:
+    from jetstream_py.config.options import Options
     from jetstream_py.server.broker import Broker
 
 
@@ -37,14 +37,16 @@ def _seconds(setting: object) -> float:
     return setting if isinstance(setting, float) and setting > 0 else 0.0
 
 
-def engine_settings(given: Mapping[str, object], flags: Mapping[str, bool]) -> Settings:
-    """The `jetstream` block and the feature flags as the engine sees them."""
+def engine_settings(options: Options) -> Settings:
+    """What the engine needs to know of the server's options."""
+    given = options.jetstream.settings
     limits = given.get("limits")
     limits = limits if isinstance(limits, dict) else {}
     return Settings(
         domain=str(given.get("domain") or ""),
         strict=given.get("strict") is not False,
-        ack_v2=flags.get("js_ack_fc_v2", False),
+        ack_v2=options.feature_flags.get("js_ack_fc_v2", False),
+        max_payload=options.max_payload,
         sync_interval=_seconds(given.get("sync_interval")),
         duplicate_window=round(_seconds(limits.get("duplicate_window")) * 1e9),
         max_ack_pending=_number(limits.get("max_ack_pending")),
@@ -63,7 +65,7 @@ class JetStreamPart:
         log.info("Starting JetStream")
         began = broker.clock.monotonic()
         given = broker.options.jetstream.settings
-        self._settings = settings = engine_settings(given, broker.options.feature_flags)
+        self._settings = settings = engine_settings(broker.options)
         self._interval_ns = round(settings.sync_interval * 1e9)
         try:
             self.store = Store(path, loop.call_soon_threadsafe, lazy=self._interval_ns > 0)

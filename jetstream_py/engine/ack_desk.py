@@ -51,7 +51,7 @@ class AckDesk:
         """Settle plain acks together. False: they must be looked at one by one."""
         consumer = self._consumer
         config, unacked = consumer.config, consumer.unacked
-        if config.ack_policy != "explicit" or config.sample_freq or unacked.repeated:
+        if config.ack_policy != "explicit" or consumer.sample or unacked.repeated:
             return False
         subjects, replies, _, words = zip(*items, strict=True)
         if any(replies) or not acks.ACKS.issuperset(words):

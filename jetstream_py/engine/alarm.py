@@ -38,8 +38,8 @@ class Alarm:
         if consumer.was_paused:
             due.append(now + max(0, consumer.paused_until_ns - shared.clock.now_ns()))
         if config.inactive_threshold:
-            active = now if outlet.is_active() else outlet.active
-            due.append(active + config.inactive_threshold)
+            # Whether anybody is there is asked when it rings, not with every delivery.
+            due.append(outlet.active + config.inactive_threshold)
         earliest = min([at for at in due if at], default=0)
         if earliest:
             self.ring_at(earliest)

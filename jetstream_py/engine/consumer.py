@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from jetstream_py.engine.journal import Delta, Journal
     from jetstream_py.engine.stream import Stream
 
-MAX_PAYLOAD_BURST = 1024 * 1024
-
 
 class Consumer:
     """A consumer that is open."""
@@ -180,7 +178,7 @@ class Consumer:
     def burst(self) -> float:
         """The largest message that a rate limit must let through."""
         most = self.stream.config.max_msg_size
-        return float(most if most > 0 else MAX_PAYLOAD_BURST)
+        return float(most if most > 0 else self.shared.max_payload)
 
     def changed(self) -> None:
         if self.journal is not None:

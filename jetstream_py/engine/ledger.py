@@ -82,15 +82,11 @@ class Ledger:
         """Deliveries were settled, the lowest one among them or not."""
         oldest = self._unacked.oldest()
         if not oldest:
-            self.floor_seq, self.floor_stream_seq = (
-                self._consumer.next_dseq - 1,
-                self._position.next_seq - 1,
-            )
+            self.floor_seq = self._consumer.next_dseq - 1
+            self.floor_stream_seq = self._position.next_seq - 1
         elif lowest:
-            self.floor_seq, self.floor_stream_seq = (
-                self._unacked.dseq[oldest] - 1,
-                oldest - 1,
-            )
+            self.floor_seq = self._unacked.dseq[oldest] - 1
+            self.floor_stream_seq = oldest - 1
 
     # -- what happens to the stream ----------------------------------------------------------------
 

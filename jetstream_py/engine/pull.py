@@ -47,7 +47,6 @@ class Pull:
         """The consumer has another configuration."""
         config = self._consumer.config
         self._policy = config.priority_policy
-        self._group = config.priority_groups[0] if config.priority_groups else ""
         waiting = Waiting(self._policy == "prioritized")
         for request in self.waiting:
             waiting.add(request)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jetstream_py.limits import MAX_PAYLOAD
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     domain: str = ""  # told in answers; `$JS.<domain>.API` is another name of the API
     strict: bool = True  # requests with fields that nobody knows are refused
     ack_v2: bool = False  # replies name domain and account, see `Consumers.reply_path`
+    max_payload: int = MAX_PAYLOAD  # the server's, see `Consumer.burst`
     sync_interval: float = 0.0  # seconds, see `interval`; 0 is always
     # limits of the server, 0 for none
     duplicate_window: int = 0  # nanoseconds

@@ -107,6 +107,7 @@ class Shared:
         self.new_id = new_id
         self.domain = settings.domain
         self.ack_v2 = settings.ack_v2
+        self.max_payload = settings.max_payload
         self.events: Events  # set by the API, which knows how advisories look
         self._news: list[Stream] = []
         self._flying_news: list[Stream] = []  # of the commit under way

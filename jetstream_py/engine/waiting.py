@@ -29,7 +29,6 @@ class PullRequest:
         "inbox",
         "left",
         "pin",
-        "since",
     )
 
     def __init__(self, inbox: bytes, ask: NextRequest, now: int) -> None:
@@ -38,7 +37,6 @@ class PullRequest:
         self.left = ask.batch  # may be 0 or less: clients see it so, and get one message
         self.budget = ask.max_bytes
         self.delivered = 0
-        self.since = now
         self.expires = now + ask.expires if ask.expires else 0
         self.beat = now + ask.idle_heartbeat if ask.idle_heartbeat > 0 else 0
         self.pin = ask.id
@@ -59,7 +57,7 @@ class PullRequest:
 class Waiting:
     """The requests of one consumer, in the order of their turns."""
 
-    __slots__ = ("_prioritized", "_queue", "_wanted")
+    __slots__ = ("_prioritized", "_queue")
 
     def __init__(self, prioritized: bool) -> None:
         self._queue: deque[PullRequest] = deque()
