@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from jetstream_py import gotext
 from jetstream_py.config import durations, kinds
+from jetstream_py.config.account_options import User
 from jetstream_py.config.draft import Draft, Login, Problem, Refusal
-from jetstream_py.config.options import Secret, User
 from jetstream_py.config.parser import Data, Value
+from jetstream_py.config.secret import Secret
 from jetstream_py.config.tables import Key, Setter, Table, key, read_block, refused, table
 
 _BCRYPT = re.compile(r"\$2[abxy]\$\d\d\$")

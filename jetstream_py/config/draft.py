@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import msgspec
 
+from jetstream_py.config.account_options import User
 from jetstream_py.config.errors import ConfigError
-from jetstream_py.config.options import Authorization, Options, Secret, User
+from jetstream_py.config.options import Authorization, Options
 from jetstream_py.config.parser import Position
+from jetstream_py.config.secret import Secret
 
 
 class Problem(msgspec.Struct, frozen=True, order=True):

@@ -8,34 +8,32 @@ from __future__ import annotations
 import msgspec
 
 from jetstream_py import limits
-
-
-class Secret(str):
-    """Text that never shows in a repr, a log line or a traceback."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "[REDACTED]"
-
-
-class User(msgspec.Struct, frozen=True):
-    """One entry of `authorization.users`."""
-
-    name: str
-    password: Secret
+from jetstream_py.config.account_options import (
+    SYSTEM_ACCOUNT,
+    AccountOptions,
+    AuthCallout,
+    Mapping,
+    Operator,
+    Tls,
+    User,
+    WebSocket,
+)
+from jetstream_py.config.secret import Secret
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """Who may connect. Without user, token and users nobody has to say who they are."""
+    """Who may connect. Without users (of any account), token and operator nobody has to say who they
+    are."""
 
-    users: tuple[User, ...] = ()
+    users: tuple[User, ...] = ()  # of all accounts
     token: Secret = Secret("")
     timeout: float = limits.AUTH_TIMEOUT
+    callout: AuthCallout | None = None
+    operator: Operator | None = None
 
     @property
     def required(self) -> bool:
-        return bool(self.users or self.token)
+        return bool(self.users or self.token or self.operator)
 
 
 class JetStreamOptions(msgspec.Struct):
@@ -58,7 +56,13 @@ class Options(msgspec.Struct):
 
     authorization: Authorization = Authorization()
     no_auth_user: str = ""
-    system_account: str = "$SYS"
+    accounts: tuple[AccountOptions, ...] = ()  # those that the file names
+    mappings: tuple[Mapping, ...] = ()  # of the global account
+    system_account: str = SYSTEM_ACCOUNT
+    always_enable_nonce: bool = False
+    tls: Tls | None = None
+    allow_non_tls: bool = False
+    websocket: WebSocket | None = None
 
     max_control_line: int = limits.MAX_CONTROL_LINE
     max_payload: int = limits.MAX_PAYLOAD  # negative: no limit
@@ -80,6 +84,7 @@ class Options(msgspec.Struct):
     http_host: str = ""  # "" : as host
     http_port: int | None = None  # None: no monitoring; 0: any free port
     http_base_path: str = ""
+    https_port: int | None = None  # as http_port; only one of both
 
     jetstream: JetStreamOptions = msgspec.field(default_factory=JetStreamOptions)
 

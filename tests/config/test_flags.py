@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jetstream_py.config import ConfigError, UsageError, parse_args, usage
+from jetstream_py.config.account_options import User
 from jetstream_py.config.flag_table import FLAGS
-from jetstream_py.config.options import User
 from jetstream_py.config.reload import get
 from tests.config.helper import ORACLE
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from jetstream_py.config import ConfigError, parse_args
-from jetstream_py.config.options import Options, User
+from jetstream_py.config.account_options import User
+from jetstream_py.config.options import Options
 from jetstream_py.config.reload import get
 from tests.config.helper import load
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from jetstream_py.config.options import Authorization, Options, Secret
+from jetstream_py.config.options import Authorization, Options
+from jetstream_py.config.secret import Secret
 from jetstream_py.server.info import advertised
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.usage import Usage, cores, resident_bytes, usable_cores

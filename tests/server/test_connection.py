@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from jetstream_py import limits
-from jetstream_py.config.options import Authorization, Options, Secret, User
+from jetstream_py.config.account_options import User
+from jetstream_py.config.options import Authorization, Options
+from jetstream_py.config.secret import Secret
 from jetstream_py.server.connection import LARGE_READ, ClientConnection
 from tests.server.harness import CONNECT, Bench
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from jetstream_py.config.options import Authorization, Options, Secret, User
+from jetstream_py.config.account_options import User
+from jetstream_py.config.options import Authorization, Options
+from jetstream_py.config.secret import Secret
 from tests.server.harness import CONNECT, Bench
 
 
