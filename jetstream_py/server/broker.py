@@ -142,11 +142,15 @@ class Broker:
         self.options = options
         self.guard = Guard(options, self.operator)
         self._rights.clear()
+        self.tracing = options.trace
+        self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
+        self._describe(options)
         self._accounts.configure(options)
         self.default_account = self.accounts[GLOBAL_ACCOUNT]
         self.system_account = self.accounts[options.system_account]
-        self.tracing = options.trace
-        self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
+
+    def _describe(self, options: Options) -> None:
+        """What all clients are told of the server."""
         host, port = info.advertised(options.client_advertise, self.host, self.port)
         self._info = info.template(
             server_id=self.server_id,
@@ -161,13 +165,13 @@ class Broker:
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
         self.host, self.port = host, port
-        self._use(self.options)
+        self._describe(self.options)
 
     # -- connections come and go ------------------------------------------------------------------
 
     def open_session(self, link: Link, ip: str, port: int) -> Session:
         """A client connected. The link greets it once it knows its session."""
-        session = Session(self, link, self._next_cid, ip, port)
+        session = Session(self, self.default_account, link, self._next_cid, ip, port)
         self._next_cid += 1
         user = self.guard.default()
         if user is None:

@@ -135,14 +135,16 @@ class Session:
 
     kind = "Client"
 
-    def __init__(self, broker: Broker, link: Link, cid: int, ip: str, port: int) -> None:
+    def __init__(
+        self, broker: Broker, account: Account, link: Link, cid: int, ip: str, port: int
+    ) -> None:
         self.broker = broker
         self.link = link
         self.cid = cid
         self.ip = ip
         self.port = port
         self.identity: User = NOBODY
-        self.account: Account = broker.default_account
+        self.account = account
         self.rights: Rights | None = None
         self.publish_rule: PublishRule | None = None
         self.grants: Grants | None = None  # answers that it may give
