@@ -73,12 +73,19 @@ def limit_issues(limits: UserLimits) -> list[str]:
             elif not _TIME.match(text):
                 issues.append(f"{name} in time range is invalid {quote(text)}")
     if limits.times_location and not is_zone(limits.times_location):
-        name = limits.times_location
-        issues.append(f"could not parse iana time zone by name: unknown time zone {name}")
+        issues.append(
+            f"could not parse iana time zone by name: {_zone_fault(limits.times_location)}"
+        )
     return issues
 
 
 _ARTICLE = {"start": "a", "end": "an"}
+
+
+def _zone_fault(name: str) -> str:
+    if ".." in name or name[0] in "/\\":
+        return "time: invalid location name"
+    return f"unknown time zone {name}"
 
 
 def network(text: str) -> IPv4Network | IPv6Network | None:
