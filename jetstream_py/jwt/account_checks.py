@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jetstream_py import nkey
 from jetstream_py.gotext import quote
-from jetstream_py.jwt.checks import limit_issues, permission_issues, subject_issues
+from jetstream_py.jwt.checks import permission_issues, subject_issues
 from jetstream_py.jwt.claims import (
     AccountClaims,
     Callout,
@@ -18,7 +18,7 @@ from jetstream_py.jwt.claims import (
     read_activation,
 )
 from jetstream_py.jwt.token import TokenError
-from jetstream_py.subject import covers, is_literal, is_valid_literal, overlap
+from jetstream_py.subject import covers, is_literal, is_valid, is_valid_literal, overlap
 
 _RESPONSES = ("Singleton", "Stream", "Chunked")
 _TRAFFIC = ("", "system", "owner")
@@ -57,9 +57,23 @@ def _key_issues(keys: Sequence[str | Scope]) -> Iterator[str]:
     for key in keys:
         public = key.key if isinstance(key, Scope) else key
         if not nkey.is_public(public, nkey.ACCOUNT):
-            yield f"{quote(public)} is not a valid account signing key"
-        if isinstance(key, Scope):
-            yield from limit_issues(key.template)
+            if isinstance(key, Scope):
+                yield f"{public} is not an account public key"
+            else:
+                yield f"{quote(public)} is not a valid account signing key"
+
+
+def mapping_fault(claims: AccountClaims) -> str:
+    """What is wrong with mappings that make sense by themselves."""
+    for source, destinations in claims.nats.mappings.items():
+        if not is_valid(source.encode()):
+            return f"mapping {quote(source)}: invalid subject"
+        seen: set[str] = set()
+        for to in destinations:
+            if to.subject in seen:
+                return f"mapping {quote(source)}: duplicate entry for {quote(to.subject)}"
+            seen.add(to.subject)
+    return ""
 
 
 def _mapping_issues(mappings: dict[str, list[Weighted]]) -> Iterator[str]:
@@ -68,15 +82,22 @@ def _mapping_issues(mappings: dict[str, list[Weighted]]) -> Iterator[str]:
         total: dict[str, int] = {}
         for to in destinations:
             yield from subject_issues(to.subject)
-            if not 0 <= to.weight <= 100:
-                yield f"Mapping {quote(source)} has an invalid weight"
+            if to.weight > 100:
+                yield f"Mapping {quote(source)} has a weight {to.weight} that exceeds 100"
             total[to.cluster] = total.get(to.cluster, 0) + (to.weight or 100)
-        if any(weight > 100 for weight in total.values()):
-            yield f"Mapping {quote(source)} exceeds 100% among all of it's weighted to mappings"
+        for cluster, weight in total.items():
+            if weight > 100:
+                where = f" in cluster {quote(cluster)}" if cluster else ""
+                yield (
+                    f"Mapping {quote(source)}{where} exceeds 100% "
+                    "among all of it's weighted to mappings"
+                )
 
 
 def _trace_issues(trace: TraceClaim) -> Iterator[str]:
-    if not is_valid_literal(trace.dest.encode()):
+    if not trace.dest:
+        yield "the account Trace.Destination subject cannot be empty"
+    elif not is_valid_literal(trace.dest.encode()):
         dest = quote(trace.dest)
         yield f"the account Trace.Destination subject {dest} is not a valid publish subject"
     if not 0 <= trace.sampling <= 100:
@@ -91,6 +112,9 @@ def _callout_issues(callout: Callout) -> Iterator[str]:
         if not nkey.is_public(user, nkey.USER):
             yield f"AuthUser {quote(user)} is not a valid user public key"
     accounts = callout.allowed_accounts
+    if accounts and not callout.auth_users:
+        yield "External authorization cannot have accounts without users specified"
+        return
     if "*" in accounts and len(accounts) > 1:
         yield 'AllowedAccounts can only be a list of accounts or "*"'
     for account in accounts:
@@ -149,7 +173,7 @@ def _token_position_issues(export: ExportClaim) -> Iterator[str]:
     if is_literal(subject.encode()):
         yield f"Account Token Position can only be used with wildcard subjects: {subject}"
     elif not 0 < position <= len(tokens):
-        yield f"Account Token Position {position} exceeds length of subject {subject}"
+        yield f"Account Token Position {position} exceeds length of subject '{subject}'"
     elif tokens[position - 1] != "*":
         yield (
             f"Account Token Position {position} matches '{tokens[position - 1]}' "
@@ -161,7 +185,7 @@ def _token_position_issues(export: ExportClaim) -> Iterator[str]:
 
 
 def _import_issues(account: str, imports: list[ImportClaim]) -> Iterator[str]:
-    seen: dict[str, str] = {}
+    seen: dict[str, list[str]] = {}
     for claim in imports:
         if not claim.type:
             yield 'invalid import type: "unknown"'
@@ -194,18 +218,17 @@ def _wildcards(subject: str) -> int:
     return subject.split(".").count("*")
 
 
-def _overlaps(claim: ImportClaim, seen: dict[str, str]) -> Iterator[str]:
+def _overlaps(claim: ImportClaim, seen: dict[str, list[str]]) -> Iterator[str]:
     """Two services under one subject of the importer."""
     name = claim.to or claim.local_subject or claim.subject
-    for other, account in seen.items():
+    here = quote(claim.account)
+    for other in seen.setdefault(claim.account, []):
         if overlap(name.encode(), other.encode()):
-            if account == claim.account:
-                yield (
-                    f"overlapping subject namespace for {quote(name)} and {quote(other)} "
-                    f"in same account {quote(account)}"
-                )
-            yield f"overlapping subject namespace for {quote(name)} in account {quote(account)}"
-    seen[name] = claim.account
+            names = f"{quote(name)} and {quote(other)}"
+            yield f"overlapping subject namespace for {names} in same account {here}"
+    if name in seen[claim.account]:
+        yield f"overlapping subject namespace for {quote(name)} in account {here}"
+    seen[claim.account].append(name)
 
 
 def _activation_issues(account: str, claim: ImportClaim) -> Iterator[str]:

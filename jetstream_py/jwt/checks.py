@@ -13,9 +13,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from jetstream_py import nkey
 from jetstream_py.gotext import quote
 from jetstream_py.jwt.claims import Allowed, UserClaims, UserLimits
-from jetstream_py.jwt.times import is_zone
+from jetstream_py.jwt.times import TIME, is_zone
 
-_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d\Z")
 _CIDR = re.compile(r"[0-9A-Fa-f.:]+/\d{1,3}\Z", re.ASCII)
 
 
@@ -70,7 +69,7 @@ def limit_issues(limits: UserLimits) -> list[str]:
         for name, text in (("start", times.start), ("end", times.end)):
             if not text:
                 issues.append(f"time ranges {name} must contain {_ARTICLE[name]} {name}")
-            elif not _TIME.match(text):
+            elif not TIME.match(text):
                 issues.append(f"{name} in time range is invalid {quote(text)}")
     if limits.times_location and not is_zone(limits.times_location):
         issues.append(

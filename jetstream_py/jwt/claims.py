@@ -6,7 +6,7 @@ user of version 2 without `subs` no subscription. Wrong types make the token unr
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -126,7 +126,7 @@ class ImportClaim(msgspec.Struct):
 
 class Weighted(msgspec.Struct):
     subject: str = ""
-    weight: int = 0
+    weight: Annotated[int, msgspec.Meta(ge=0, le=255)] = 0
     cluster: str = ""
 
 

@@ -15,7 +15,7 @@ import msgspec
 from jetstream_py import limits, nkey
 from jetstream_py.config.account_options import AccountOptions
 from jetstream_py.gotext import escape_json, utf8
-from jetstream_py.jwt.account_checks import account_issues
+from jetstream_py.jwt.account_checks import account_issues, mapping_fault
 from jetstream_py.jwt.claims import AccountClaims, read_account
 from jetstream_py.jwt.directory import Directory
 from jetstream_py.jwt.mode import OperatorMode
@@ -77,9 +77,10 @@ def _update(mode: OperatorMode, named: str | None, payload: bytes, server: Serve
             raise TokenError("invalid public key")
     except TokenError as error:
         return _failed(server, UPDATE_FAILED, str(error), name)
-    if issues := account_issues(claims):
-        texts = f"validation errors: [{' '.join(issues)}]"
-        return _failed(server, "jwt validation failed", texts, claims.sub)
+    issues = account_issues(claims)
+    fault = f"validation errors: [{' '.join(issues)}]" if issues else mapping_fault(claims)
+    if fault:
+        return _failed(server, "jwt validation failed", fault, claims.sub)
     if isinstance(mode.resolver, Directory):
         return _keep(mode, mode.resolver, claims, text, server)
     return _apply(mode, claims.sub, text, server)

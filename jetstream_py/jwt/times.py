@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address
@@ -9,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from jetstream_py.config.account_options import TimeRange
 
+TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d\Z", re.ASCII)
 _DAY = timedelta(days=1)
 _LOCAL = ("", "Local")  # the server's own
 
@@ -26,10 +28,15 @@ def _zone(name: str) -> ZoneInfo | None:
 
 
 def open_until(ranges: Iterable[TimeRange], location: str, now: float) -> float | None:
-    """When the range ends that it is now in; None outside of all."""
+    """When the range ends that it is now in; None outside of all. Nobody checks the hours in a scope
+    before: those that are none are never."""
     where = None if location in _LOCAL else _zone(location)
+    if where is None and location not in _LOCAL:
+        return None
     here = datetime.fromtimestamp(now, where).astimezone(where)
     for times in ranges:
+        if not (TIME.match(times.start) and TIME.match(times.end)):
+            continue
         start, end = (_at(here, text) for text in (times.start, times.end))
         if start > end:  # over midnight
             start, end = (start - _DAY, end) if here < end else (start, end + _DAY)

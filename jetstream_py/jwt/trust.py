@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jetstream_py import nkey
 from jetstream_py.config.account_options import AccountOptions, Export, Import, Operator
-from jetstream_py.jwt.account_checks import account_issues
+from jetstream_py.jwt.account_checks import account_issues, mapping_fault
 from jetstream_py.jwt.claims import read_account, read_activation, read_operator
 from jetstream_py.jwt.convert import account_of
 from jetstream_py.jwt.token import TokenError
@@ -62,7 +62,9 @@ class Trust:
             raise AccountError(INVALID) from None
         if claims.sub != name or not nkey.is_public(name, nkey.ACCOUNT):
             raise AccountError(INVALID)
-        if claims.iss not in self.keys or claims.time_issues(now) or account_issues(claims):
+        if claims.iss not in self.keys or claims.time_issues(now):
+            raise AccountError(INVALID)
+        if account_issues(claims) or mapping_fault(claims):
             raise AccountError(INVALID)
         return account_of(claims, text)
 
