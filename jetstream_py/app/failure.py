@@ -7,6 +7,7 @@ import socket
 from typing import Final
 
 from jetstream_py.log.files import reason
+from jetstream_py.server.sockets import join_host_port
 
 _LISTEN_HINTS: Final = {
     errno.EADDRINUSE: "Another process listens there: stop it or choose another port "
@@ -23,10 +24,6 @@ class StartError(Exception):
     def __init__(self, text: str, hint: str) -> None:
         super().__init__(text)
         self.hint = hint
-
-
-def join_host_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def listen_failure(host: str, port: int, error: OSError) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jetstream_py import limits
 from jetstream_py.app import memory, signals
-from jetstream_py.app.failure import StartError, join_host_port, listen_failure
+from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
@@ -24,6 +24,8 @@ from jetstream_py.config.options import Options
 from jetstream_py.log import Log, LogError, LogSettings
 from jetstream_py.server.broker import Broker
 from jetstream_py.server.listener import Listener
+from jetstream_py.server.sockets import join_host_port
+from jetstream_py.server.tls import TlsError
 from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
@@ -145,9 +147,22 @@ class App:
             text, hint = listen_failure(host, port, error)
             where = join_host_port(host, port)
             raise StartError(f'Error listening on port: {where}, "{text}"', hint) from error
+        except TlsError as error:
+            raise StartError(str(error), "Check the files that the tls block names") from error
         where = join_host_port(listener.host, listener.port)
         self._log.info(f"Listening for client connections on {where}")
+        self._tell_tls(self._options)
         return listener
+
+    def _tell_tls(self, options: Options) -> None:
+        if options.tls is None:
+            return
+        how = "available" if options.allow_non_tls else "required"
+        self._log.info(f"TLS {how} for client connections")
+        if options.tls.handshake_first and not options.tls.handshake_fallback:
+            self._log.warn(
+                'Clients that are not using "TLS Handshake First" option will fail to connect'
+            )
 
     def _write_ports_file(self, directory: str) -> None:
         assert self._listener is not None
@@ -180,7 +195,9 @@ class App:
             fresh = reload_options(self._invocation, self._environ)
             changed = changes(self._options, fresh.options)
             self._log.configure(log_settings(fresh.options))
-        except (ConfigError, LogError) as error:
+            if self._listener is not None:
+                self._listener.apply(fresh.options.tls)
+        except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
             return
         for warning in fresh.warnings:

@@ -26,6 +26,7 @@ from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.router import Router
 from jetstream_py.server.session import NO_LINK, Link, Session
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.timers import Timers
 
@@ -71,6 +72,8 @@ class ClosedSession(msgspec.Struct, frozen=True):
     connect: ConnectOptions
     user: str
     account: Account
+    client_type: str
+    tls: TlsInfo | None
     subs: tuple[ClosedSub, ...]
 
 
@@ -134,6 +137,8 @@ class Broker:
             headers=not options.no_header_support,
             max_payload=options.max_payload,
             xkey=self._xkey,
+            tls=options.tls,
+            allow_non_tls=options.allow_non_tls,
         )
 
     def bound(self, host: str, port: int) -> None:
@@ -149,13 +154,21 @@ class Broker:
         self._next_cid += 1
         self.total_connections += 1
         self.sessions[session.cid] = session
+        if self.log.debugging:
+            self.log.debug(f"{label(session)} - Client connection created")
         return session
 
     def greet(self, session: Session) -> None:
         """The first INFO; the last, too, when there are too many clients."""
+        self.introduce(session)
+        self.admit(session)
+
+    def introduce(self, session: Session) -> None:
+        """The first INFO."""
         session.send(self.info_line(session))
-        if self.log.debugging:
-            self.log.debug(f"{label(session)} - Client connection created")
+
+    def admit(self, session: Session) -> None:
+        """Close if there are too many clients."""
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             error = "maximum connections exceeded"
             self.violation(session, error)
@@ -179,6 +192,7 @@ class Broker:
         )
         session.drop_all()
         session.link.flush()
+        session.tls = session.link.tls_info()
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
@@ -244,9 +258,12 @@ class Broker:
 
     def info_line(self, session: Session, connected: bool = False) -> bytes:
         hidden = not connected and bool(self.options.no_auth_user)
+        # A client that started with the handshake was never free to stay without.
+        secured = not connected and session.link.tls_info() is not None
         return info.render(
             msgspec.structs.replace(
                 self._info,
+                tls_required=self._info.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
                 auth_required=self.auth_required and not hidden,

@@ -12,6 +12,7 @@ control line and payload limits, which are checked before waiting.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from jetstream_py.gotext import rfc3339_nano, wire_text
@@ -24,6 +25,8 @@ from jetstream_py.subject import is_valid
 
 if TYPE_CHECKING:
     from jetstream_py.server.broker import Account, Broker
+    from jetstream_py.server.certificates import Peer
+    from jetstream_py.server.tls_info import TlsInfo
 
 
 class Link(Protocol):
@@ -45,9 +48,30 @@ class Link(Protocol):
         """Written, but not taken by the socket yet."""
         ...
 
+    @property
+    def connection_type(self) -> str:
+        """As `allowed_connection_types` has it: STANDARD or WEBSOCKET."""
+        ...
 
-class _NoLink:
+    @property
+    def cookies(self) -> Mapping[str, str]:
+        """Credentials that came with the upgrade: jwt, user, password, token."""
+        ...
+
+    def tls_info(self) -> TlsInfo | None:
+        """How the connection is protected, if it is."""
+        ...
+
+    def peer(self) -> Peer | None:
+        """The client as its certificate names it."""
+        ...
+
+
+class NoLink:
     """The link of a session that has lost its own."""
+
+    connection_type = "STANDARD"
+    cookies: Mapping[str, str] = {}
 
     def flush(self) -> None: ...
 
@@ -58,8 +82,14 @@ class _NoLink:
     def pending_bytes(self) -> int:
         return 0
 
+    def tls_info(self) -> TlsInfo | None:
+        return None
 
-NO_LINK: Link = _NoLink()
+    def peer(self) -> Peer | None:
+        return None
+
+
+NO_LINK: Link = NoLink()
 
 
 class Session:
@@ -75,6 +105,7 @@ class Session:
         "awaiting_auth",
         "broker",
         "cid",
+        "client_type",
         "closed",
         "connect",
         "connected",
@@ -105,6 +136,7 @@ class Session:
         "start_ns",
         "stop_ns",
         "subs",
+        "tls",
         "trace",
         "user",
     )
@@ -114,6 +146,8 @@ class Session:
     def __init__(self, broker: Broker, link: Link, cid: int, ip: str, port: int) -> None:
         self.broker = broker
         self.link = link
+        self.client_type = "websocket" if link.connection_type == "WEBSOCKET" else "nats"
+        self.tls: TlsInfo | None = None  # of a closed connection, see link
         self.cid = cid
         self.ip = ip
         self.port = port
@@ -402,7 +436,7 @@ class Session:
             "rtt": round((self.rtt or 0.0) * 1e9),
             "server": self.broker.server_name,
             "kind": "Client",
-            "client_type": "nats",
+            "client_type": self.client_type,
         }
         return {key: value for key, value in known.items() if value}
 
