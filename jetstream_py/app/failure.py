@@ -6,8 +6,8 @@ import errno
 import socket
 from typing import Final
 
+from jetstream_py.gotext import join_host_port
 from jetstream_py.log.files import reason
-from jetstream_py.server.sockets import join_host_port
 
 _LISTEN_HINTS: Final = {
     errno.EADDRINUSE: "Another process listens there: stop it or choose another port "

@@ -8,8 +8,8 @@ import msgspec
 
 from jetstream_py.app.addresses import reachable
 from jetstream_py.app.failure import StartError
+from jetstream_py.gotext import join_host_port
 from jetstream_py.log.files import reason
-from jetstream_py.server.sockets import join_host_port
 
 
 def write_pid_file(path: str) -> None:

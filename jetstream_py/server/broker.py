@@ -117,6 +117,7 @@ class Broker:
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
+        self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
         self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
@@ -140,6 +141,15 @@ class Broker:
             tls=options.tls,
             allow_non_tls=options.allow_non_tls,
         )
+        host, port, secure = self._websocket
+        self._websocket_info = msgspec.structs.replace(
+            self._info, host=host, port=port, tls_required=secure, tls_available=secure
+        )
+
+    def bound_websocket(self, host: str, port: int, secure: bool) -> None:
+        """As `bound`, for clients that come by WebSocket."""
+        self._websocket = (host, port, secure)
+        self._use(self.options)
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
@@ -257,13 +267,15 @@ class Broker:
         self.log.error(f"{label(session)} - {text}")
 
     def info_line(self, session: Session, connected: bool = False) -> bytes:
-        hidden = not connected and bool(self.options.no_auth_user)
+        websocket = session.client_type == "websocket"
+        template = self._websocket_info if websocket else self._info
+        hidden = not connected and bool(self.options.no_auth_user) and not websocket
         # A client that started with the handshake was never free to stay without.
         secured = not connected and session.link.tls_info() is not None
         return info.render(
             msgspec.structs.replace(
-                self._info,
-                tls_required=self._info.tls_required or secured,
+                template,
+                tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
                 auth_required=self.auth_required and not hidden,

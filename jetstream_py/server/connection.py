@@ -196,6 +196,10 @@ class ClientConnection(asyncio.Protocol):
         return self._transport.get_write_buffer_size()
 
     @property
+    def forwarded_for(self) -> str:
+        return ""
+
+    @property
     def cookies(self) -> Mapping[str, str]:
         return {}
 

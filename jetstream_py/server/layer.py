@@ -5,7 +5,7 @@ the protocol above. TLS and WebSocket are layers; a plain connection has none an
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, cast
 
 _NOBODY: Final = asyncio.Protocol()  # what is above when the connection is gone
 
@@ -31,6 +31,9 @@ class Layer(asyncio.Transport, asyncio.Protocol):
         self._above.resume_writing()
 
     # -- from above -------------------------------------------------------------------------------
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._above = cast(asyncio.Protocol, protocol)
 
     def close(self) -> None:
         self._below.close()

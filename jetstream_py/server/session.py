@@ -54,6 +54,11 @@ class Link(Protocol):
         ...
 
     @property
+    def forwarded_for(self) -> str:
+        """Whom a proxy speaks for, or nothing."""
+        ...
+
+    @property
     def cookies(self) -> Mapping[str, str]:
         """Credentials that came with the upgrade: jwt, user, password, token."""
         ...
@@ -71,6 +76,7 @@ class NoLink:
     """The link of a session that has lost its own."""
 
     connection_type = "STANDARD"
+    forwarded_for = ""
     cookies: Mapping[str, str] = {}
 
     def flush(self) -> None: ...
@@ -111,6 +117,7 @@ class Session:
         "connected",
         "echo",
         "fast",
+        "forwarded_for",
         "headers",
         "implicit_connect",
         "in_bytes",
@@ -147,6 +154,7 @@ class Session:
         self.broker = broker
         self.link = link
         self.client_type = "websocket" if link.connection_type == "WEBSOCKET" else "nats"
+        self.forwarded_for = link.forwarded_for
         self.tls: TlsInfo | None = None  # of a closed connection, see link
         self.cid = cid
         self.ip = ip

@@ -37,10 +37,6 @@ def _bound(family: int, address: tuple[object, ...], backlog: int) -> socket.soc
     return sock
 
 
-def join_host_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def peer(name: tuple[str, int] | None) -> tuple[str, int]:
     """Address and port of a client, as people write them."""
     if name is None:

@@ -12,10 +12,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
+from jetstream_py.gotext import join_host_port
 from jetstream_py.server import proto
 from jetstream_py.server.certificates import key_digest
 from jetstream_py.server.connection import ClientConnection
-from jetstream_py.server.sockets import join_host_port, peer
+from jetstream_py.server.sockets import peer
 from jetstream_py.server.tls_engine import FIRST_RECORD, HANDSHAKE, TlsEngine
 from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tls_layer import TlsLayer

@@ -39,7 +39,7 @@ class TlsFailure(Exception):
 class TlsEngine:
     """One connection's TLS."""
 
-    __slots__ = ("_incoming", "_object", "_outgoing", "_received", "ended")
+    __slots__ = ("_incoming", "_object", "_outgoing", "_received", "ended", "first_bytes")
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
@@ -47,11 +47,13 @@ class TlsEngine:
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._received = 0
         self.ended = False  # the peer has said goodbye
+        self.first_bytes = b""  # of a client that speaks something else
 
     def shake(self, data: bytes) -> bool:
         """Go on with the handshake. True when it is done; data that came with its end waits for
         `decrypt`. Raises `TlsFailure`; there may be an alert in `output` then."""
         if not self._received and data[0] != HANDSHAKE:
+            self.first_bytes = data[:5]
             raise TlsFailure(FIRST_RECORD)
         for start in range(0, len(data), _SLICE):
             piece = data[start : start + _SLICE]

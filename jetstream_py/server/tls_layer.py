@@ -34,6 +34,15 @@ class TlsLayer(Layer):
         version, suite = go_version(engine.version or ""), go_suite(engine.cipher)
         return TlsInfo(version, suite, first, tuple(engine.peer_chain()))
 
+    @property
+    def first_bytes(self) -> bytes:
+        """What a client said that does not speak TLS."""
+        return self._engine.first_bytes
+
+    def write_plain(self, data: bytes) -> None:
+        """An answer for such a client."""
+        self._below.write(data)
+
     # -- from below -------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
