@@ -209,6 +209,12 @@ class ClientConnection(asyncio.Protocol):
     def peer(self) -> Peer | None:
         return Peer(self.tls.chain[0]) if self.tls is not None and self.tls.chain else None
 
+    def hold(self) -> None:
+        self._transport.pause_reading()
+
+    def release(self) -> None:
+        self._resume()
+
     def _cancel_timers(self) -> None:
         for timer in (self._auth, self._ping):
             if timer is not None:
