@@ -37,6 +37,12 @@ BACKLOG: Final = 4096
 LINGER: Final = 1.0
 LINGERING: Final = 1_000
 
+# A client's part of a TLS handshake: keys, and a chain of certificates if it has to show one.
+TLS_HANDSHAKE_BYTES: Final = 64 * 1024
+
+# The HTTP request that becomes a WebSocket: cookies with a JWT or two fit.
+WEBSOCKET_HEAD: Final = 64 * 1024
+
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
 LINE_CACHE_LEN: Final = 256  # longer control lines are parsed each time

@@ -34,6 +34,7 @@ from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.permissions import Rights
 from jetstream_py.server.services import WaysBack
 from jetstream_py.server.session import NO_LINK, Link, Session
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
@@ -84,6 +85,8 @@ class ClosedSession(msgspec.Struct, frozen=True):
     connect: ConnectOptions
     user: str
     account: Account
+    client_type: str
+    tls: TlsInfo | None
     subs: tuple[ClosedSub, ...]
 
 
@@ -134,6 +137,7 @@ class Broker:
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
+        self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
         self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
@@ -162,7 +166,18 @@ class Broker:
             headers=not options.no_header_support,
             max_payload=options.max_payload,
             xkey=self._xkey,
+            tls=options.tls,
+            allow_non_tls=options.allow_non_tls,
         )
+        host, port, secure = self._websocket
+        self._websocket_info = msgspec.structs.replace(
+            self._info, host=host, port=port, tls_required=secure, tls_available=secure
+        )
+
+    def bound_websocket(self, host: str, port: int, secure: bool) -> None:
+        """As `bound`, for clients that come by WebSocket."""
+        self._websocket = (host, port, secure)
+        self._use(self.options)
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
@@ -186,13 +201,21 @@ class Broker:
             session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
         self.total_connections += 1
         self.sessions[session.cid] = session
+        if self.log.debugging:
+            self.log.debug(f"{label(session)} - Client connection created")
         return session
 
     def greet(self, session: Session) -> None:
         """The first INFO; the last, too, when there are too many clients."""
+        self.introduce(session)
+        self.admit(session)
+
+    def introduce(self, session: Session) -> None:
+        """The first INFO."""
         session.send(self.info_line(session))
-        if self.log.debugging:
-            self.log.debug(f"{label(session)} - Client connection created")
+
+    def admit(self, session: Session) -> None:
+        """Close if there are too many clients."""
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             error = "maximum connections exceeded"
             self.violation(session, error)
@@ -216,6 +239,7 @@ class Broker:
         )
         session.drop_all()
         session.link.flush()
+        session.tls = session.link.tls_info()
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
@@ -379,11 +403,16 @@ class Broker:
         self.log.error(f"{label(session)} - {text}")
 
     def info_line(self, session: Session, connected: bool = False) -> bytes:
-        hidden = not connected and bool(self.options.no_auth_user)
+        websocket = session.client_type == "websocket"
+        template = self._websocket_info if websocket else self._info
+        hidden = not connected and bool(self.options.no_auth_user) and not websocket
+        # A client that started with the handshake was never free to stay without.
+        secured = not connected and session.link.tls_info() is not None
         limit = {"max_payload": session.max_payload} if connected else {}
         return info.render(
             msgspec.structs.replace(
-                self._info,
+                template,
+                tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
                 auth_required=self.guard.required and not hidden,
