@@ -7,6 +7,7 @@ CONNECT changes only what it names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -58,6 +59,16 @@ class ConnectOptions(msgspec.Struct, frozen=True):
         for key in _FOR_SERVERS:
             changed.pop(key, None)
         return msgspec.structs.replace(self, **changed) if changed else self
+
+    def with_cookies(self, cookies: Mapping[str, str]) -> ConnectOptions:
+        """A browser's cookies say what its CONNECT does not."""
+        names = {"jwt": "jwt", "user": "user", "password": "password", "token": "auth_token"}
+        found = {
+            field: cookies[name]
+            for name, field in names.items()
+            if name in cookies and not getattr(self, field)
+        }
+        return msgspec.structs.replace(self, **found) if found else self
 
 
 # Fields between servers: read, so that a wrong type is refused, and passed over.
