@@ -10,7 +10,10 @@ from __future__ import annotations
 import hmac
 import re
 from base64 import urlsafe_b64decode
+from collections.abc import Collection
 from typing import Final, NamedTuple, Protocol
+
+import msgspec
 
 from jetstream_py import nkey
 from jetstream_py.config.account_options import User
@@ -22,6 +25,14 @@ NOBODY: Final = User()
 _BCRYPT: Final = re.compile(r"\$2[abxy]\$\d\d\$")
 
 
+class Certificate(Protocol):
+    """What a client showed in its TLS handshake."""
+
+    def user(self, known: Collection[str]) -> str:
+        """Which of these users it names, or nothing."""
+        ...
+
+
 class Attempt(NamedTuple):
     """A client that wants in."""
 
@@ -29,8 +40,7 @@ class Attempt(NamedTuple):
     nonce: str = ""
     ip: str = ""
     connection_type: str = "STANDARD"
-    names: tuple[str, ...] = ()  # of its certificate
-    no_auth_user: str = ""  # who it is if it says nothing
+    certificate: Certificate | None = None
     now: float = 0.0  # seconds since 1970
 
 
@@ -66,18 +76,18 @@ class Guard:
     def __init__(self, options: Options, operator: Operator | None = None) -> None:
         self._auth = auth = options.authorization
         self._operator = operator
-        self._no_auth_user = options.no_auth_user
+        self.no_auth_user = options.no_auth_user
         self._by_certificate = options.tls is not None and options.tls.verify_and_map
         self._by_name = {user.name: user for user in auth.users if not user.nkey}
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
         self.wants_nonce = bool(self._by_key or operator or options.always_enable_nonce)
 
-    def default(self, no_auth_user: str = "") -> User | None:
+    def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""
         if not self.required:
             return NOBODY
-        return self._user(no_auth_user or self._no_auth_user)
+        return self._user(self.no_auth_user)
 
     def judge(self, attempt: Attempt) -> Verdict:
         verdict = self._judge(attempt)
@@ -97,25 +107,28 @@ class Guard:
         if not self.required:
             return User(name=client.user)
         if self._by_certificate:
-            return self._by_peer_names(attempt.names)
+            return self._by_names(attempt)
         if self._operator is not None and client.jwt:
             return self._operator.authenticate(attempt)
         if self._by_key and client.nkey:
             return self._by_signature(client, attempt.nonce)
         if not (client.user or client.password or client.auth_token):
-            return self.default(attempt.no_auth_user) or Refusal()
+            return self.default() or Refusal()
         if self._auth.token:
             holder = User(password=self._auth.token)
             return self._by_secret(holder, self._auth.token, client.auth_token)
         user = self._by_name.get(client.user)
         return Refusal() if user is None else self._by_secret(user, user.password, client.password)
 
-    def _by_peer_names(self, names: tuple[str, ...]) -> Verdict:
-        for name in names:
-            user = self._user(name)
-            if user is not None:
-                return user
-        return Refusal("no user for the certificate")
+    def _by_names(self, attempt: Attempt) -> Verdict:
+        """Users that may not come this way do not hide others that the certificate names, too."""
+        known = [
+            name
+            for name, user in self._by_name.items()
+            if not user.connection_types or attempt.connection_type in user.connection_types
+        ]
+        name = attempt.certificate.user(known) if attempt.certificate is not None else ""
+        return self._user(name) or Refusal("no user for the certificate")
 
     def _by_signature(self, client: ConnectOptions, nonce: str) -> Verdict:
         user = self._by_key.get(client.nkey)
@@ -149,6 +162,22 @@ class Guard:
         if now is None or not self.required or now.password != user.password:
             return None
         return now if now.account == user.account else None
+
+
+def for_websocket(options: Options) -> Options:
+    """The options by which clients are judged that come by WebSocket: its block may name others."""
+    own = options.websocket
+    if own is None:
+        return options
+    changes: dict[str, object] = {"tls": own.tls}
+    if own.no_auth_user:
+        changes["no_auth_user"] = own.no_auth_user
+    if own.user or own.token:
+        users = (User(name=own.user, password=own.password),) if own.user else ()
+        changes["authorization"] = msgspec.structs.replace(
+            options.authorization, users=users, token=own.token
+        )
+    return msgspec.structs.replace(options, **changes)
 
 
 def signature(text: str) -> bytes:
