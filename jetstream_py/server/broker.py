@@ -27,15 +27,25 @@ from jetstream_py.log import Log
 from jetstream_py.nuid import Nuid
 from jetstream_py.server import info, proto
 from jetstream_py.server.accounts import Account, Accounts
-from jetstream_py.server.auth import Attempt, Guard, Hashed, Operator, Refusal, for_websocket
+from jetstream_py.server.auth import (
+    Ask,
+    Attempt,
+    Guard,
+    Later,
+    Operator,
+    Refusal,
+    Verdict,
+    for_websocket,
+)
+from jetstream_py.server.callout import Callout
 from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.hashing import HashChecker
 from jetstream_py.server.permissions import Rights
 from jetstream_py.server.services import WaysBack
 from jetstream_py.server.session import NO_LINK, Link, Session
 from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tracing import Tracer, label
+from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
 
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
@@ -118,7 +128,8 @@ class Broker:
         self.operator: Operator | None = None
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._hashes = HashChecker(loop.call_soon_threadsafe)
+        self._workers = Workers(loop.call_soon_threadsafe)
+        self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
@@ -302,23 +313,29 @@ class Broker:
     def authenticate(self, session: Session, client: ConnectOptions) -> None:
         """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
         verdict = self.guard_of(session).judge(self._attempt(session))
-        if not isinstance(verdict, Hashed):
+        if isinstance(verdict, User | Refusal):
             self._settle(session, verdict)
             return
         session.held = True
         session.awaiting_auth = True
         session.link.hold()
-        user = verdict.user
+        self._wait(session, verdict)
 
-        def done(matched: bool) -> None:
-            self.conclude(session, user if matched else Refusal())
+    def _wait(self, session: Session, verdict: Later | Ask) -> None:
+        def done(later: Verdict) -> None:
+            self._conclude(session, later)
 
-        if not self._hashes.check(verdict.hash, verdict.secret, lambda: not session.closed, done):
-            self.auth_violation(session)
+        if isinstance(verdict, Ask):
+            self.callout.ask(session, verdict.callout, done)
+        elif not self._workers.run(verdict, lambda: not session.closed, done):
+            self.auth_violation(session, Refusal("too many logins at once"))
 
-    def conclude(self, session: Session, verdict: User | Refusal) -> None:
+    def _conclude(self, session: Session, verdict: Verdict) -> None:
         """What a held session waited for."""
         if session.closed:
+            return
+        if not isinstance(verdict, User | Refusal):
+            self._wait(session, verdict)
             return
         try:
             self._settle(session, verdict)
@@ -340,9 +357,13 @@ class Broker:
             self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
             return
         session.admit(verdict)
-        if verdict.expires:
-            left = verdict.expires - self.clock.now_ns() / 1e9
-            self.timers.call_later(max(0.0, left), lambda: self._expire(session, verdict))
+        now = self.clock.now_ns() / 1e9
+        if verdict.jwt and self.operator is not None:
+            end = self.operator.leaves_at(verdict, now)
+        else:
+            end = float(verdict.expires) or None
+        if end is not None:
+            self.timers.call_later(max(0.0, end - now), lambda: self._expire(session, verdict))
 
     def _expire(self, session: Session, user: User) -> None:
         if not session.closed and session.identity is user:
