@@ -14,23 +14,23 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from jetstream_py import nkey
 from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
 
 NOBODY: Final = User()
-STANDARD: Final = "STANDARD"
-WEBSOCKET: Final = "WEBSOCKET"
 _BCRYPT_LONGEST: Final = 72  # bytes of a password that bcrypt looks at
 _BCRYPT: Final = re.compile(r"\$2[abxy]\$\d\d\$")
 
 
-class Peer(Protocol):
-    """A client's certificate."""
+class Certificate(Protocol):
+    """What a client showed in its TLS handshake."""
 
     def user(self, known: Collection[str]) -> str:
-        """Which of these users it names, or "" """
+        """Which of these users it names, or nothing."""
         ...
 
 
@@ -40,8 +40,8 @@ class Attempt(NamedTuple):
     client: ConnectOptions
     nonce: str = ""
     ip: str = ""
-    connection_type: str = STANDARD
-    peer: Peer | None = None  # its certificate
+    connection_type: str = "STANDARD"
+    certificate: Certificate | None = None
     now: float = 0.0  # seconds since 1970
 
 
@@ -90,31 +90,18 @@ class Guard:
     def __init__(self, options: Options, operator: Operator | None = None) -> None:
         self._auth = auth = options.authorization
         self._operator = operator
-        self._no_auth_user = {STANDARD: options.no_auth_user}
-        self._by_certificate = {STANDARD: options.tls is not None and options.tls.verify_and_map}
-        self._special: User | None = None
-        if (web := options.websocket) is not None:
-            self._no_auth_user[WEBSOCKET] = web.no_auth_user or options.no_auth_user
-            self._by_certificate[WEBSOCKET] = web.tls is not None and web.tls.verify_and_map
-            if web.user or web.token:
-                self._special = User(
-                    name=web.user, password=web.password if web.user else web.token
-                )
+        self.no_auth_user = options.no_auth_user
+        self._by_certificate = options.tls is not None and options.tls.verify_and_map
         self._by_name = {user.name: user for user in auth.users if not user.nkey}
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
         self.wants_nonce = bool(self._by_key or operator or options.always_enable_nonce)
 
-    def default(self, connection_type: str) -> User | None:
+    def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""
-        if not self.asks(connection_type):
+        if not self.required:
             return NOBODY
-        name = self._no_auth_user.get(connection_type, "")
-        return self._by_name.get(name) or self._by_key.get(name) if name else None
-
-    def asks(self, connection_type: str) -> bool:
-        """Does a client of this type have to say who it is?"""
-        return self.required or (connection_type == WEBSOCKET and self._special is not None)
+        return self._user(self.no_auth_user)
 
     def judge(self, attempt: Attempt) -> Verdict:
         client, callout = attempt.client, self._auth.callout
@@ -129,30 +116,31 @@ class Guard:
         client = attempt.client
         if client.account:
             return Refusal("accounts are not a client's to choose")
-        kind = attempt.connection_type
-        if not self.asks(kind):
+        if not self.required:
             return User(name=client.user)
-        if kind == WEBSOCKET and (only := self._special) is not None:
-            given = client.password if only.name else client.auth_token
-            named = not only.name or only.name == client.user
-            return self._by_secret(only, given, attempt) if named else Refusal()
-        if self._by_certificate.get(kind) and attempt.peer is not None:
-            return self._by_peer(attempt.peer)
+        if self._by_certificate:
+            return self._by_names(attempt)
         if self._operator is not None and client.jwt:
             return self._operator.authenticate(attempt)
         if self._by_key and client.nkey:
             return self._by_signature(client, attempt.nonce)
         if not (client.user or client.password or client.auth_token):
-            return self.default(kind) or Refusal()
+            return self.default() or Refusal()
         if self._auth.token:
             holder = User(password=self._auth.token)
             return self._by_secret(holder, client.auth_token, attempt)
         user = self._by_name.get(client.user)
         return Refusal() if user is None else self._by_secret(user, client.password, attempt)
 
-    def _by_peer(self, peer: Peer) -> Verdict:
-        name = peer.user(self._by_name)
-        return self._by_name[name] if name else Refusal("no user for the certificate")
+    def _by_names(self, attempt: Attempt) -> Verdict:
+        """Users that may not come this way do not hide others that the certificate names, too."""
+        known = [
+            name
+            for name, user in self._by_name.items()
+            if not user.connection_types or attempt.connection_type in user.connection_types
+        ]
+        name = attempt.certificate.user(known) if attempt.certificate is not None else ""
+        return self._user(name) or Refusal("no user for the certificate")
 
     def _by_signature(self, client: ConnectOptions, nonce: str) -> Verdict:
         user = self._by_key.get(client.nkey)
@@ -174,6 +162,11 @@ class Guard:
 
         return Later(lambda: _has_hash(given, secret), conclude)
 
+    def _user(self, name: str) -> User | None:
+        if not name:
+            return None
+        return self._by_name.get(name) or self._by_key.get(name)
+
     def still(self, user: User, attempt: Attempt) -> User | Refusal | None:
         """After a reload: who is this client now? None: nobody any more, it leaves without a word."""
         if user.jwt:
@@ -184,14 +177,28 @@ class Guard:
         if not user.name and not user.nkey:
             return user if _equal(self._auth.token, user.password) else Refusal()
         now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
-        if user == self._special:
-            now = user
         if now is None or now.account != user.account:
             return None
         if now.password != user.password:
             return Refusal()
         verdict = _by_type(now, attempt)
         return verdict if isinstance(verdict, User) else Refusal()
+
+
+def for_websocket(options: Options) -> Options:
+    """The options by which clients are judged that come by WebSocket: its block may name others."""
+    own = options.websocket
+    if own is None:
+        return options
+    changes: dict[str, object] = {"tls": own.tls}
+    if own.no_auth_user:
+        changes["no_auth_user"] = own.no_auth_user
+    if own.user or own.token:
+        users = (User(name=own.user, password=own.password),) if own.user else ()
+        changes["authorization"] = msgspec.structs.replace(
+            options.authorization, users=users, token=own.token
+        )
+    return msgspec.structs.replace(options, **changes)
 
 
 def _by_type(user: User, attempt: Attempt) -> Verdict:

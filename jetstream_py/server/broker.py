@@ -32,7 +32,16 @@ from jetstream_py.log import Log
 from jetstream_py.nuid import Nuid
 from jetstream_py.server import info, proto
 from jetstream_py.server.accounts import Account, Accounts
-from jetstream_py.server.auth import Ask, Attempt, Guard, Later, Operator, Refusal, Verdict
+from jetstream_py.server.auth import (
+    Ask,
+    Attempt,
+    Guard,
+    Later,
+    Operator,
+    Refusal,
+    Verdict,
+    for_websocket,
+)
 from jetstream_py.server.callout import Callout
 from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
@@ -178,6 +187,7 @@ class Broker:
         """Derive everything that depends on options a reload may change."""
         self.options = options
         self.guard = Guard(options, self.operator)
+        self.websocket_guard = Guard(for_websocket(options), self.operator)
         self._rights.clear()
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
@@ -208,7 +218,7 @@ class Broker:
     def bound_websocket(self, host: str, port: int, secure: bool) -> None:
         """As `bound`, for clients that come by WebSocket."""
         self._websocket = (host, port, secure)
-        self._use(self.options)
+        self._describe(self.options)
 
     def use_operator(self, operator: Operator, system_account: str) -> None:
         """Clients are judged by their JWTs from now on."""
@@ -228,14 +238,15 @@ class Broker:
         """A client connected. The link greets it once it knows its session."""
         session = Session(self, self.default_account, link, self._next_cid, ip, port)
         self._next_cid += 1
-        user = self.guard.default(link.connection_type)
+        guard = self.guard_of(session)
+        user = guard.default()
         if user is None:
             session.awaiting_auth = True
         else:
             session.become(user)
             session.map_by_account()
-            session.implicit_connect = bool(self.options.no_auth_user)
-        if self.guard.wants_nonce:
+            session.implicit_connect = bool(guard.no_auth_user)
+        if guard.wants_nonce:
             session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
         self.total_connections += 1
         self.sessions[session.cid] = session
@@ -246,13 +257,13 @@ class Broker:
     def greet(self, session: Session) -> None:
         """The first INFO; the last, too, when there are too many clients."""
         self.introduce(session)
-        self.admit(session)
+        self.check_room(session)
 
     def introduce(self, session: Session) -> None:
         """The first INFO."""
         session.send(self.info_line(session))
 
-    def admit(self, session: Session) -> None:
+    def check_room(self, session: Session) -> None:
         """Close if there are too many clients."""
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             error = "maximum connections exceeded"
@@ -316,7 +327,7 @@ class Broker:
             session.apply_options()
             if not session.connected:
                 continue
-            user = self.guard.still(session.identity, self._attempt(session))
+            user = self.guard_of(session).still(session.identity, self._attempt(session))
             if isinstance(user, Refusal):
                 self.auth_violation(session, user)
             elif user is None or user.account not in self.accounts:
@@ -346,7 +357,7 @@ class Broker:
 
     def authenticate(self, session: Session, client: ConnectOptions) -> None:
         """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
-        verdict = self.guard.judge(self._attempt(session))
+        verdict = self.guard_of(session).judge(self._attempt(session))
         if isinstance(verdict, User | Refusal):
             self._settle(session, verdict)
             return
@@ -409,15 +420,18 @@ class Broker:
             self.close_session(session, proto.AUTHENTICATION_EXPIRED, error)
 
     def _attempt(self, session: Session) -> Attempt:
-        link = session.link
         return Attempt(
             session.connect,
             session.nonce,
             session.ip,
-            link.connection_type,
-            link.peer(),
-            self.clock.now_ns() / 1e9,
+            session.link.connection_type,
+            session.link.peer(),
+            now=self.clock.now_ns() / 1e9,
         )
+
+    def guard_of(self, session: Session) -> Guard:
+        """Who judges a client, depending on the way it came."""
+        return self.websocket_guard if session.client_type == "websocket" else self.guard
 
     def account_of(self, user: User) -> Account:
         account = self.accounts.get(user.account)
@@ -469,8 +483,7 @@ class Broker:
     def info_line(self, session: Session, connected: bool = False) -> bytes:
         websocket = session.client_type == "websocket"
         template = self._websocket_info if websocket else self._info
-        kind = session.link.connection_type
-        hidden = not connected and self.guard.default(kind) is not None
+        hidden = not connected and bool(self.options.no_auth_user) and not websocket
         # A client that started with the handshake was never free to stay without.
         secured = not connected and session.link.tls_info() is not None
         limit = {"max_payload": session.max_payload} if connected else {}
@@ -480,7 +493,7 @@ class Broker:
                 tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
-                auth_required=self.guard.asks(kind) and not hidden,
+                auth_required=self.guard_of(session).required and not hidden,
                 nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,

@@ -60,15 +60,10 @@ class ConnectOptions(msgspec.Struct, frozen=True):
             changed.pop(key, None)
         return msgspec.structs.replace(self, **changed) if changed else self
 
-    def with_cookies(self, cookies: Mapping[str, str]) -> ConnectOptions:
-        """A browser's cookies say what its CONNECT does not."""
-        names = {"jwt": "jwt", "user": "user", "password": "password", "token": "auth_token"}
-        found = {
-            field: cookies[name]
-            for name, field in names.items()
-            if name in cookies and not getattr(self, field)
-        }
-        return msgspec.structs.replace(self, **found) if found else self
+    def fill(self, credentials: Mapping[str, str]) -> ConnectOptions:
+        """These options, with credentials from elsewhere where they state none."""
+        missing = {name: value for name, value in credentials.items() if not getattr(self, name)}
+        return msgspec.structs.replace(self, **missing) if missing else self
 
 
 # Fields between servers: read, so that a wrong type is refused, and passed over.

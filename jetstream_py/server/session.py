@@ -72,7 +72,7 @@ class Link(Protocol):
 
     @property
     def cookies(self) -> Mapping[str, str]:
-        """Credentials that came with the upgrade: jwt, user, password, token."""
+        """Credentials that came with the upgrade: fields of CONNECT."""
         ...
 
     def tls_info(self) -> TlsInfo | None:
@@ -417,12 +417,10 @@ class Session:
         self.pings_out = 0
 
     def _connect(self, text: bytes) -> None:
-        self.connect = client = self.connect.overlay(text)
+        self.connect = client = self.connect.overlay(text).fill(self.link.cookies)
         self.touch()
         if self.rtt is None:  # a first guess, until a ping tells
             self.rtt = (self.last_activity_ns - self.start_ns) / 1e9
-        if self.link.cookies:
-            self.connect = client = client.with_cookies(self.link.cookies)
         self.broker.authenticate(self, client)
 
     def admit(self, user: User) -> None:
