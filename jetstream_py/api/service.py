@@ -71,6 +71,10 @@ class Request(NamedTuple):
         self.service.conclude(self, r.failure(self.kind, refusal), 1)
 
 
+def _nothing(request: Request) -> None:
+    return None
+
+
 class Verb(NamedTuple):
     """One row: how to answer (None: later), and the type of the answer when it fails."""
 
@@ -79,10 +83,15 @@ class Verb(NamedTuple):
     least: int = 1  # tokens that follow: a stream, a consumer, a filter
     most: int = 1
     by_consumer: bool = False  # answered by the consumer itself: neither counted nor audited
+    first: Callable[[Request], object] = _nothing  # what is refused even before the account is
 
 
 def _cluster_only(request: Request) -> bytes:
     raise error(10010)
+
+
+def _clustered(kind: type[r.Response], tokens: int = 1) -> Verb:
+    return Verb(_cluster_only, kind, tokens, tokens, first=_cluster_only)
 
 
 VERBS: dict[bytes, Verb] = {
@@ -96,20 +105,28 @@ VERBS: dict[bytes, Verb] = {
     b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, 0, 0),
     b"STREAM.MSG.GET": Verb(messages.get, r.MsgGetResponse),
     b"STREAM.MSG.DELETE": Verb(messages.delete, r.MsgDeleteResponse),
-    b"STREAM.PEER.REMOVE": Verb(_cluster_only, r.StreamRemovePeerResponse),
-    b"STREAM.PEER.EVACUATE": Verb(_cluster_only, r.StreamEvacuatePeerResponse),
-    b"STREAM.LEADER.STEPDOWN": Verb(_cluster_only, r.StreamLeaderStepdownResponse),
-    b"STREAM.CANCEL_MOVE": Verb(_cluster_only, r.StreamCancelMoveResponse),
-    b"CONSUMER.CREATE": Verb(consumers.create, cr.ConsumerCreateResponse, 1, MANY),
-    b"CONSUMER.DURABLE.CREATE": Verb(consumers.create_durable, cr.ConsumerCreateResponse, 2, 2),
+    b"STREAM.PEER.REMOVE": _clustered(r.StreamRemovePeerResponse),
+    b"STREAM.PEER.EVACUATE": _clustered(r.StreamEvacuatePeerResponse),
+    b"STREAM.LEADER.STEPDOWN": _clustered(r.StreamLeaderStepdownResponse),
+    b"STREAM.CANCEL_MOVE": _clustered(r.StreamCancelMoveResponse),
+    b"CONSUMER.CREATE": Verb(
+        consumers.create, cr.ConsumerCreateResponse, 1, MANY, first=consumers.read_create
+    ),
+    b"CONSUMER.DURABLE.CREATE": Verb(
+        consumers.create_durable, cr.ConsumerCreateResponse, 2, 2, first=consumers.read_create
+    ),
     b"CONSUMER.INFO": Verb(consumers.info, cr.ConsumerInfoResponse, 2, 2),
     b"CONSUMER.NAMES": Verb(consumers.names, cr.ConsumerNamesResponse),
     b"CONSUMER.LIST": Verb(consumers.listing, cr.ConsumerListResponse),
     b"CONSUMER.DELETE": Verb(consumers.delete, cr.ConsumerDeleteResponse, 2, 2),
-    b"CONSUMER.PAUSE": Verb(consumers.pause, cr.ConsumerPauseResponse, 2, 2),
-    b"CONSUMER.UNPIN": Verb(consumers.unpin, cr.ConsumerUnpinResponse, 2, 2),
+    b"CONSUMER.PAUSE": Verb(
+        consumers.pause, cr.ConsumerPauseResponse, 2, 2, first=consumers.read_pause
+    ),
+    b"CONSUMER.UNPIN": Verb(
+        consumers.unpin, cr.ConsumerUnpinResponse, 2, 2, first=consumers.read_unpin
+    ),
     b"CONSUMER.RESET": Verb(consumers.reset, cr.ConsumerResetResponse, 2, 2, by_consumer=True),
-    b"CONSUMER.LEADER.STEPDOWN": Verb(_cluster_only, cr.ConsumerLeaderStepdownResponse, 2, 2),
+    b"CONSUMER.LEADER.STEPDOWN": _clustered(cr.ConsumerLeaderStepdownResponse, 2),
 }
 _UNCOUNTED = (b"STREAM.MSG.GET",)
 _UNCOUNTED_FAILURES = (b"STREAM.MSG.DELETE",)
@@ -129,7 +146,7 @@ _DATA_SPACES = (b"$KV.>", b"$OBJ.>")
 
 
 class ApiService:
-    """The API of one account."""
+    """The API of one account. One without JetStream has it, too: there it says so."""
 
     def __init__(self, js: JetStream, max_pending: int) -> None:
         self.js = js
@@ -184,6 +201,9 @@ class ApiService:
             if self.js.store.failed:
                 raise error(10008)
             level.check(headers)
+            if not self.js.enabled:
+                verb.first(request)
+                raise error(10039)
             answer = verb.run(request)
         except ApiError as refusal:
             request.refuse(refusal)
@@ -219,8 +239,9 @@ class ApiService:
         if VERBS[request.key].by_consumer:
             return
         if failed or request.key not in _UNCOUNTED:
-            self.total += 1  # account information counts the requests before it
-            self.errors += failed and request.key not in _UNCOUNTED_FAILURES
+            if self.js.enabled:
+                self.total += 1  # account information counts the requests before it
+                self.errors += failed and request.key not in _UNCOUNTED_FAILURES
             advisories.audit(self.js, request.subject, request.body, data, request.caller)
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
