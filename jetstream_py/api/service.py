@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jetstream_py.engine.jetstream import JetStream
 
 API = b"$JS.API."
+DIRECT_GET = b"$JS.API.DIRECT.GET."
 MANY = 1_000_000  # tokens; the control line's length is the bound
 
 
@@ -171,16 +172,26 @@ class ApiService:
 
     def request(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
-    ) -> None:
+    ) -> bool:
+        """False: nobody listens there."""
         if subject.startswith(NEXT):
-            next_message(self, subject[len(NEXT) :], reply, headers, body, caller)
-            return
-        if subject.startswith(b"$JS.API.DIRECT.GET."):
-            direct_get(self, subject[19:], reply, headers, body, caller)
-            return
+            return next_message(self, subject[len(NEXT) :], reply, headers, body)
+        if subject.startswith(DIRECT_GET):
+            return direct_get(self, subject[len(DIRECT_GET) :], reply, headers, body)
         found = find(subject[len(API) :])
-        if found is None:
-            return
+        if found is not None:
+            self._run(found, subject, reply, headers, body, caller)
+        return True
+
+    def _run(
+        self,
+        found: tuple[bytes, Verb, Names],
+        subject: bytes,
+        reply: bytes,
+        headers: bytes,
+        body: bytes,
+        caller: Caller | None,
+    ) -> None:
         key, verb, names = found
         request = Request(
             self,
@@ -219,7 +230,9 @@ class ApiService:
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
     ) -> None:
         """The API by its other name: from here on everybody sees the usual one."""
-        self.request(API + subject[len(self._domain) :], reply, headers, body, caller)
+        real = API + subject[len(self._domain) :]
+        if not self.request(real, reply, headers, body, caller):
+            self._nobody(real, reply, caller)
 
     def _forward(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
@@ -228,8 +241,13 @@ class ApiService:
         bus, real = self.js.bus, subject[len(self._domain) :]
         if bus.has_interest(real):
             bus.publish(real, body, reply, headers)
-        elif reply and caller is not None and caller.wants_no_responders:
-            bus.publish(reply, b"", headers=b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % real)
+        else:
+            self._nobody(real, reply, caller)
+
+    def _nobody(self, subject: bytes, reply: bytes, caller: Caller | None) -> None:
+        """Tell that nobody listens, to those who understand it."""
+        if reply and caller is not None and caller.wants_no_responders:
+            self.answer(reply, b"", b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject)
 
     def conclude(self, request: Request, answer: bytes | r.Answer, failed: int) -> None:
         """Answer, count, tell those who audit."""

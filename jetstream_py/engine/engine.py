@@ -74,7 +74,9 @@ class Engine:
         self.new_id = new_id
         self.settings = settings
         self.warn = warn
-        self.most = most or {}  # bytes that streams of a kind may have together, if there is a limit
+        self.most = (
+            most or {}
+        )  # bytes that streams of a kind may have together, if there is a limit
         self.tally = Tally(self.streams)
         self.accounts: dict[str, JetStream] = {}
         self._news: list[Stream] = []

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from jetstream_py.engine.engine import Engine
     from jetstream_py.engine.quota import Quota
 
-# subject, reply, headers, payload, the client that published (None: the server itself)
-Handler = Callable[[bytes, bytes, bytes, bytes, Any], None]
+# subject, reply, headers, payload, the client that published (None: the server itself); False means that
+# nobody was there after all
+Handler = Callable[[bytes, bytes, bytes, bytes, Any], bool | None]
 Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, headers, payload
 Collector = Callable[[list[Item]], None]
 
