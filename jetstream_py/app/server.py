@@ -254,6 +254,8 @@ class App:
             self._log.info(f"Reloaded: {line}")
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
+        if self._jetstream is not None:
+            self._jetstream.apply()
         for door in self._doors:
             door.drop_unpinned()
         self._move_files(old, self._options)
