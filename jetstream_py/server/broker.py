@@ -13,11 +13,13 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from jetstream_py import nkey
 from jetstream_py.clock import Clock
+from jetstream_py.config.account_options import AccountOptions
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import quote
 from jetstream_py.log import Log
@@ -29,6 +31,9 @@ from jetstream_py.server.session import NO_LINK, Link, Session
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.timers import Timers
 
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.view import JetStreamView
+
 GLOBAL_ACCOUNT = "$G"
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
 
@@ -38,6 +43,10 @@ class Account:
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
+        self.options = AccountOptions(name)
+        self.connections = 0
+        self.slow_consumers = 0
+        self.gone = [0, 0, 0, 0]  # traffic of closed connections
         self.router = Router(use_caches=not options.disable_sublist_cache)
 
 
@@ -110,7 +119,7 @@ class Broker:
         self.jetstream = False  # told in INFO once streams are served
         self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
-        self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
+        self.jetstream_view: JetStreamView | None = None  # what monitoring shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
@@ -149,6 +158,7 @@ class Broker:
         self._next_cid += 1
         self.total_connections += 1
         self.sessions[session.cid] = session
+        session.account.connections += 1
         return session
 
     def greet(self, session: Session) -> None:
@@ -182,11 +192,13 @@ class Broker:
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
+        session.account.connections -= 1
         self._remember(session, subs)
 
     def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
         for i, count in enumerate(_traffic(session)):
             self._gone[i] += count
+            session.account.gone[i] += count
         fields = {
             name: getattr(session, name)
             for name in ClosedSession.__struct_fields__
