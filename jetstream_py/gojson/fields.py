@@ -39,6 +39,12 @@ class Number(NamedTuple):
     high: int
 
 
+class Text(NamedTuple):
+    """A string type of Go that has a name."""
+
+    name: str
+
+
 Int: Final = Number("int", -(2**63), 2**63 - 1)
 Int32: Final = Number("int32", -(2**31), 2**31 - 1)
 Int64: Final = Number("int64", -(2**63), 2**63 - 1)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_typ
 
 import msgspec
 
-from jetstream_py.gojson.fields import Number, Wire
+from jetstream_py.gojson.fields import Number, Text, Wire
 from jetstream_py.gojson.text import JsonError, Node, parse, skip_blanks, unexpected
 from jetstream_py.gotext import quote
 
@@ -65,8 +65,9 @@ class Context:
 @cache
 def read_struct(kind: type[Wire]) -> Read:
     hints = get_type_hints(kind, include_extras=True)
+    fields = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
     readers = {name: _reader(hints[name]) for name in kind.__struct_fields__}
-    folded = {_fold(name): name for name in readers}
+    folded = {_fold(key): name for key, name in fields.items()}
 
     def read(context: Context, node: Node, path: Path, current: Any) -> Any:
         if node.kind != "object":
@@ -74,7 +75,7 @@ def read_struct(kind: type[Wire]) -> Read:
         request = kind() if current is None else current
         changes: dict[str, Any] = {}
         for key, value in node.pairs:
-            name = key if key in readers else folded.get(_fold(key))
+            name = fields.get(key) or folded.get(_fold(key))
             if name is None:
                 if context.strict:
                     raise JsonError(f"json: unknown field {quote(key)}")
@@ -191,7 +192,10 @@ _SCALARS: Final[dict[Any, Read]] = {
     str: _scalar(_STRING, _STRING),
     bool: _scalar("bool", "bool"),
 }
-_DETAILS: Final[dict[type, Callable[[Any], Read]]] = {Number: _read_number}
+_DETAILS: Final[dict[type, Callable[[Any], Read]]] = {
+    Number: _read_number,
+    Text: lambda text: keep_null(_scalar(_STRING, text.name)),
+}
 
 
 def teach(kind: type, reader: Callable[[Any], Read]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from jetstream_py.clock import Clock
-from jetstream_py.config.account_options import AccountOptions
+from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
 
@@ -116,6 +116,8 @@ class PeerView(Protocol):
     @property
     def connect(self) -> ConnectOptions: ...
     @property
+    def identity(self) -> User: ...
+    @property
     def user(self) -> str: ...
     @property
     def account(self) -> AccountView: ...
@@ -187,6 +189,8 @@ class BrokerView(Protocol):
     def stalled_clients(self) -> int: ...
     @property
     def lame_duck_mode(self) -> bool: ...
+    @property
+    def jetstream_domain(self) -> str: ...
     @property
     def jetstream_failure(self) -> str: ...
     @property
