@@ -101,7 +101,7 @@ def account_detail(broker: BrokerView, name: str) -> AccountDetail:
         is_system=is_system or UNSET,
         expired=0 < options.expires <= now,
         jetstream_enabled=view is not None and not view.missing(name, "", ""),
-        client_connections=account.connections,
+        client_connections=len(account.sessions),
         subscriptions=account.router.sublist.count,
         mappings=_mappings(account) or UNSET,
         exports=list(_exports(broker, account, is_system)) or UNSET,
@@ -110,7 +110,7 @@ def account_detail(broker: BrokerView, name: str) -> AccountDetail:
         issuer_key=options.issuer or UNSET,
         name_tag=name,
         tags=list(options.tags) or UNSET,
-        sublist_stats=sublist_stats(broker, [account]),
+        sublist_stats=sublist_stats([account]),
     )
 
 

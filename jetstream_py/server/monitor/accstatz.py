@@ -8,7 +8,7 @@ import msgspec
 
 from jetstream_py import gotext
 from jetstream_py.server.monitor.query import Query, boolean
-from jetstream_py.server.monitor.traffic import Traffic, by_account
+from jetstream_py.server.monitor.traffic import traffic_of
 from jetstream_py.server.monitor.view import AccountView, BrokerView
 
 
@@ -55,22 +55,22 @@ def accstatz(
     wanted = [
         account
         for name, account in broker.accounts.items()
-        if (not names or name in names) and (include_unused or account.connections)
+        if (not names or name in names) and (include_unused or account.sessions)
     ]
-    traffic = by_account(broker) if wanted else {}
     return Accstatz(
         broker.server_id,
         gotext.rfc3339_nano(broker.clock.now_ns()),
-        [account_stat(account, traffic[account.name]) for account in wanted],
+        [account_stat(account) for account in wanted],
     )
 
 
-def account_stat(account: AccountView, traffic: Traffic) -> AccountStat:
+def account_stat(account: AccountView) -> AccountStat:
+    traffic = traffic_of(account)
     return AccountStat(
         acc=account.name,
         name=account.name,
-        conns=account.connections,
-        total_conns=account.connections,
+        conns=len(account.sessions),
+        total_conns=len(account.sessions),
         num_subscriptions=account.router.sublist.count,
         sent=Flow(traffic.sent_msgs, traffic.sent_bytes),
         received=Flow(traffic.received_msgs, traffic.received_bytes),

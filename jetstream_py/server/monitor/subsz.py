@@ -12,7 +12,7 @@ from jetstream_py import gotext
 from jetstream_py.server.monitor.details import SubDetail, detail
 from jetstream_py.server.monitor.page import clamp
 from jetstream_py.server.monitor.query import BadRequest, Query, boolean, integer
-from jetstream_py.server.monitor.traffic import by_account
+from jetstream_py.server.monitor.traffic import traffic_of
 from jetstream_py.server.monitor.view import (
     AccountView,
     BrokerView,
@@ -73,7 +73,7 @@ def subsz(broker: BrokerView, options: SubszOptions) -> Subsz:
         total=0,
         offset=offset,
         limit=limit,
-        **sublist_stats(broker, accounts),  # type: ignore[arg-type]  # a table of its fields
+        **sublist_stats(accounts),  # type: ignore[arg-type]  # a table of its fields
     )
     if options.subs:
         answer.total, found = _found(accounts, test)
@@ -83,13 +83,12 @@ def subsz(broker: BrokerView, options: SubszOptions) -> Subsz:
     return answer
 
 
-def sublist_stats(broker: BrokerView, accounts: list[AccountView]) -> dict[str, int | float]:
+def sublist_stats(accounts: list[AccountView]) -> dict[str, int | float]:
     """A publish that no cache could route is a miss, every other one a hit."""
     routers = [account.router for account in accounts]
     lists = [router.sublist for router in routers]
     misses = sum(router.resolved for router in routers)
-    traffic = by_account(broker)
-    asked = max(misses, sum(traffic[account.name].received_msgs for account in accounts))
+    asked = max(misses, sum(traffic_of(account).received_msgs for account in accounts))
     fanouts = [n for router in routers for n in _fanouts(router)]
     return {
         "num_subscriptions": sum(each.count for each in lists),

@@ -44,7 +44,7 @@ def statsz(broker: BrokerView, state: MonitorState) -> Statsz:
         cpu=gotext.number(state.usage.cpu()),
         connections=len(broker.sessions),
         total_connections=broker.total_connections,
-        active_accounts=sum(1 for account in accounts if account.connections),
+        active_accounts=sum(1 for account in accounts if account.sessions),
         subscriptions=sum(account.router.sublist.count for account in accounts),
         sent=sent,
         sent_to_clients=sent,
