@@ -26,8 +26,7 @@ class Internal:
     def __init__(self, broker: Broker, account: Account) -> None:
         self._broker = broker
         self._account = account
-        self._session = session = Session(broker, NO_LINK, 0, "", 0)
-        session.account = account
+        self._session = session = Session(broker, account, NO_LINK, 0, "", 0)
         session.internal = True
         session.fast = session.headers = session.connected = True
         session.plain_delivery = False  # a handler is not a socket: no ready-made way ends here
