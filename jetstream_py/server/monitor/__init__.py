@@ -73,14 +73,17 @@ async def _knock(sock: socket.socket) -> None:
         loop.remove_reader(sock)
 
 
-async def start_monitor(broker: BrokerView, host: str, port: int) -> Monitor:
-    """Listen at once. aiohttp, which is half as large as the rest of the server, is imported when the
-    first client knocks; it waits in the backlog meanwhile.
+async def start_monitor(
+    broker: BrokerView, host: str, port: int, state: MonitorState | None = None
+) -> Monitor:
+    """Listen at once, and say so in `state`. aiohttp, which is half as large as the rest of the server, is
+    imported when the first client knocks; it waits in the backlog meanwhile.
 
     Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
     """
     if importlib.util.find_spec("aiohttp") is None:
         raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
     sock = listening(host, port, limits.MONITOR_BACKLOG)
-    state = MonitorState(host, sock.getsockname()[1])
+    state = state or MonitorState()
+    state.host, state.port = host, sock.getsockname()[1]
     return Monitor(broker, sock, state)

@@ -15,8 +15,12 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from jetstream_py import gotext
+from jetstream_py.server.monitor import cluster, debug
+from jetstream_py.server.monitor.accountz import accountz
+from jetstream_py.server.monitor.accstatz import accstatz, unused
 from jetstream_py.server.monitor.connz import ConnzOptions, connz
 from jetstream_py.server.monitor.healthz import HealthzOptions, healthz
+from jetstream_py.server.monitor.jsz import JszOptions, jsz
 from jetstream_py.server.monitor.query import BadRequest, Query, parse_query
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.subsz import SubszOptions, subsz
@@ -34,6 +38,7 @@ class Answer(NamedTuple):
     content_type: str
     body: bytes
     headers: Mapping[str, str] = {}
+    render: Callable[[], bytes] | None = None  # makes the body; long enough for a thread of its own
 
 
 class Request(NamedTuple):
@@ -104,6 +109,66 @@ def _healthz(request: Request) -> Answer:
     return json_answer(compact(health), code)
 
 
+def _accountz(request: Request) -> Answer:
+    request.state.count("/accountz")
+    return json_answer(pretty(accountz(request.broker, request.query.get("acc", ""))))
+
+
+def _accstatz(request: Request) -> Answer:
+    request.state.count("/accstatz")
+    return json_answer(pretty(accstatz(request.broker, unused(request.query))))
+
+
+def _jsz(request: Request) -> Answer:
+    request.state.count("/jsz")
+    return json_answer(pretty(jsz(request.broker, JszOptions.from_query(request.query))))
+
+
+def _routez(request: Request) -> Answer:
+    cluster.check_subs(request.query)
+    request.state.count("/routez")
+    return json_answer(pretty(cluster.routez(request.broker)))
+
+
+def _gatewayz(request: Request) -> Answer:
+    request.state.count("/gatewayz")
+    cluster.check_gatewayz(request.query)
+    return json_answer(pretty(cluster.gatewayz(request.broker)))
+
+
+def _leafz(request: Request) -> Answer:
+    request.state.count("/leafz")
+    cluster.check_leafz(request.query)
+    return json_answer(pretty(cluster.leafz(request.broker)))
+
+
+def _ipqueuesz(request: Request) -> Answer:
+    cluster.check_ipqueuesz(request.query)
+    return json_answer(b"{}")
+
+
+def _raftz(request: Request) -> Answer:
+    return Answer(404, TEXT, cluster.NO_RAFT.encode())
+
+
+def _stacksz(request: Request) -> Answer:
+    return json_answer(debug.stacks().encode())
+
+
+def _debug_vars(request: Request) -> Answer:
+    return Answer(200, JSON + "; charset=utf-8", pretty(debug.debug_vars()) + b"\n")
+
+
+def _metrics(request: Request) -> Answer:
+    try:
+        from jetstream_py.server.monitor.metrics import CONTENT_TYPE, metrics
+    except ImportError:
+        text = b"/metrics needs prometheus-client: pip install 'jetstream-py[monitor]'\n"
+        return Answer(501, TEXT, text)
+    request.state.count("/metrics")
+    return Answer(200, CONTENT_TYPE, b"", render=metrics(request.broker, request.state))
+
+
 class Page(NamedTuple):
     """A row of the table. Pages without a title are not on the index."""
 
@@ -117,6 +182,17 @@ ENDPOINTS: Final[Mapping[str, Page]] = {
     "/subsz": Page(_subsz, "Subscriptions"),
     "/subscriptionsz": Page(_subsz),
     "/healthz": Page(_healthz, "Health"),
+    "/accountz": Page(_accountz, "Accounts"),
+    "/accstatz": Page(_accstatz, "Account statistics"),
+    "/jsz": Page(_jsz, "JetStream"),
+    "/routez": Page(_routez, "Routes"),
+    "/gatewayz": Page(_gatewayz, "Gateways"),
+    "/leafz": Page(_leafz, "Leaf nodes"),
+    "/metrics": Page(_metrics, "Metrics for Prometheus"),
+    "/ipqueuesz": Page(_ipqueuesz),
+    "/raftz": Page(_raftz),
+    "/stacksz": Page(_stacksz),
+    "/debug/vars": Page(_debug_vars),
 }
 
 

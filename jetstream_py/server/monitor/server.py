@@ -62,7 +62,11 @@ class HttpServer:
         return self._web() if len(self._web.connections) < limits.MONITOR_CONNECTIONS else _Refuse()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        response = _response(self._answer(_target(request)))
+        reply = self._answer(_target(request))
+        if reply.render is not None:
+            body = await asyncio.get_running_loop().run_in_executor(None, reply.render)
+            reply = reply._replace(body=body)
+        response = _response(reply)
         # Written here and not by aiohttp afterwards, so that the time limit covers it.
         try:
             async with asyncio.timeout(limits.MONITOR_REQUEST_TIME):
