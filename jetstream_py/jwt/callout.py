@@ -1,0 +1,139 @@
+"""Auth callout: the request that the server signs for a client, and the answer that it may believe.
+
+The server makes a key for each client to be judged and asks for a token of a user with that key; an
+answer for another key, another server or from another issuer is none. So an answer cannot be used
+twice, nor elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from jetstream_py import nkey
+from jetstream_py.config.account_options import AuthCallout, User
+from jetstream_py.gotext import quote
+from jetstream_py.jwt.checks import user_issues
+from jetstream_py.jwt.claims import Claims, convert, read_user
+from jetstream_py.jwt.convert import CONNECTION_TYPES, user_of
+from jetstream_py.jwt.judge import Refusal
+from jetstream_py.jwt.times import open_until
+from jetstream_py.jwt.token import TokenError, decode, encode
+from jetstream_py.jwt.trust import MISSING
+
+REQUEST_SUBJECT = "$SYS.REQ.USER.AUTH"
+REQUEST_AUDIENCE = "nats-authorization-request"
+XKEY_HEADER = "Nats-Server-Xkey"
+
+
+class ResponseBody(msgspec.Struct):
+    jwt: str = ""
+    error: str = ""
+    issuer_account: str = ""
+
+
+class ResponseClaims(Claims):
+    nats: ResponseBody = msgspec.field(default_factory=ResponseBody)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What the server asks about a client. Empty parts are left out."""
+
+    server_id: dict[str, Any]  # name, host, id, version, xkey
+    user_nkey: str  # made for this client alone
+    client_info: dict[str, Any]
+    connect_opts: dict[str, Any]
+    client_tls: dict[str, Any] = {}
+    request_nonce: str = ""
+
+
+def request(
+    question: Question, issuer: str, server: nkey.KeyPair, now: float, timeout: float
+) -> str:
+    """The token to send to `REQUEST_SUBJECT` (sealed, when the callout has an xkey)."""
+    body = {name: value for name, value in msgspec.structs.asdict(question).items() if value}
+    claims = {
+        "aud": REQUEST_AUDIENCE,
+        "exp": int(now + timeout),
+        "iat": int(now),
+        "sub": issuer,
+        "nats": {**body, "type": "authorization_request", "version": 2},
+    }
+    return encode(claims, server)
+
+
+def answer(
+    text: str,
+    callout: AuthCallout,
+    question: Question,
+    now: float,
+    account_exists: Callable[[str], bool],
+) -> User | Refusal:
+    """The user that the callout's service made of the client, in a server without an operator: the
+    answer and the user's token come from the callout's issuer, the token's audience is an account.
+
+    Networks and kinds of connections in the token are not looked at: its author saw the client."""
+    try:
+        return _answer(text, callout, question, now, account_exists)
+    except TokenError as error:
+        reason = str(error)
+        return Refusal(reason[:1].upper() + reason[1:], error=True)
+
+
+def _answer(
+    text: str,
+    callout: AuthCallout,
+    question: Question,
+    now: float,
+    account_exists: Callable[[str], bool],
+) -> User:
+    where = f"on account {quote(callout.account)}"
+    if not text:
+        raise TokenError(f'Auth callout violation: "no reason supplied" {where}')
+    response = _response(text, callout, question, now)
+    claims = read_user(response.nats.jwt)
+    if issues := claims.time_issues(now) + user_issues(claims):
+        raise TokenError(f"Error validating user JWT: {issues[0]}")
+    if claims.iss != callout.issuer:
+        raise TokenError(
+            f"Wrong issuer for auth callout response {where}, "
+            f"expected {quote(callout.issuer)} got {quote(claims.iss)}"
+        )
+    if claims.sub != question.user_nkey:
+        raise TokenError(
+            f"Expected authorized user of {quote(question.user_nkey)} "
+            f"but got {quote(claims.sub)} {where}"
+        )
+    if not account_exists(claims.aud):
+        raise TokenError(
+            f"No valid account {quote(claims.aud)} for auth callout response {where}: {MISSING}"
+        )
+    user = user_of(claims, response.nats.jwt)
+    if user.connection_types and not user.connection_types & CONNECTION_TYPES:
+        raise TokenError(f"Authorized user {where} using invalid connection type")
+    if user.times and open_until(user.times, user.times_location, now) is None:
+        raise TokenError(f"Authorized user {where} outside of valid connect times")
+    return msgspec.structs.replace(user, account=claims.aud)
+
+
+def _response(text: str, callout: AuthCallout, question: Question, now: float) -> ResponseClaims:
+    claims = convert(decode(text, "authorization_response").claims, ResponseClaims)
+    issues = claims.time_issues(now)
+    if not nkey.is_public(claims.aud, nkey.SERVER):
+        issues.append("Audience must be a server public key")
+    if bool(claims.nats.error) == bool(claims.nats.jwt):
+        given = "Only Error or Jwt can be set" if claims.nats.jwt else "Error or Jwt is required"
+        issues.append(given)
+    if issues:
+        raise TokenError(f"Authorization response had validation errors: {issues[0]}")
+    if claims.iss != callout.issuer:
+        raise TokenError("Auth callout signing key is unknown")
+    if claims.sub != question.user_nkey:
+        raise TokenError("Auth callout violation: auth callout response is not for expected user")
+    if claims.aud != question.server_id.get("id"):
+        raise TokenError("Auth callout violation: auth callout response is not for server")
+    if claims.nats.error:
+        raise TokenError(f"Auth callout service returned an error: {claims.nats.error}")
+    return claims
