@@ -16,6 +16,7 @@ PING_MAX: Final = 2
 WRITE_DEADLINE: Final = 10.0
 AUTH_TIMEOUT: Final = 2.0
 TLS_TIMEOUT: Final = 2.0
+TLS_FALLBACK: Final = 0.05  # wait of `handshake_first: auto` for a handshake
 WEBSOCKET_HANDSHAKE: Final = 2.0  # seconds
 RESPONSES_MAX: Final = 1  # answers that `allow_responses: true` allows to each request ...
 RESPONSES_EXPIRE: Final = 120.0  # ... within so many seconds
