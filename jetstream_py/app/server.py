@@ -122,11 +122,13 @@ class App:
             )
 
     async def _start_monitor(self, port: int) -> Monitor:
+        from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
+        viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            monitor = await start_monitor(self.broker, host, port)
+            monitor = await start_monitor(self.broker, host, port, viewer)
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Can't start monitoring: can't listen to the monitor port: {text}"

@@ -13,12 +13,14 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from jetstream_py import limits
+from jetstream_py.server.monitor.history import Sampler
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
 from jetstream_py.server.sockets import listening
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.server import HttpServer
+    from jetstream_py.server.monitor.viewer import Viewer
 
 __all__ = ["Monitor", "MonitorState", "MonitorUnavailable", "start_monitor"]
 
@@ -37,6 +39,7 @@ class Monitor:
         self._socket = sock
         self._state = state
         self._server: HttpServer | None = None
+        self._sampler = Sampler(broker, state)
         self._starting = asyncio.create_task(self._start(), name="monitor-start")
 
     async def _start(self) -> None:
@@ -54,6 +57,7 @@ class Monitor:
 
     async def close(self) -> None:
         """Stop listening and let answers under way end."""
+        self._sampler.close()
         if self._server is None:
             self._starting.cancel()
         await asyncio.gather(self._starting, return_exceptions=True)
@@ -73,9 +77,11 @@ async def _knock(sock: socket.socket) -> None:
         loop.remove_reader(sock)
 
 
-async def start_monitor(broker: BrokerView, host: str, port: int) -> Monitor:
+async def start_monitor(
+    broker: BrokerView, host: str, port: int, viewer: Viewer | None = None
+) -> Monitor:
     """Listen at once. aiohttp, which is half as large as the rest of the server, is imported when the
-    first client knocks; it waits in the backlog meanwhile.
+    first client knocks; it waits in the backlog meanwhile. Without a `viewer` no messages are shown.
 
     Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
     """
@@ -83,4 +89,5 @@ async def start_monitor(broker: BrokerView, host: str, port: int) -> Monitor:
         raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
     sock = listening(host, port, limits.MONITOR_BACKLOG)
     state = MonitorState(host, sock.getsockname()[1])
+    state.viewer = viewer
     return Monitor(broker, sock, state)

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from jetstream_py import gotext
+from jetstream_py.server.monitor import bundle, views
 from jetstream_py.server.monitor.connz import ConnzOptions, connz
 from jetstream_py.server.monitor.healthz import HealthzOptions, healthz
 from jetstream_py.server.monitor.query import BadRequest, Query, parse_query
@@ -22,11 +23,16 @@ from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.subsz import SubszOptions, subsz
 from jetstream_py.server.monitor.varz import varz
 from jetstream_py.server.monitor.view import BrokerView
-from jetstream_py.version import NATS_VERSION, __version__
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
 HTML: Final = "text/html; charset=utf-8"
+
+# Contents are for the one who asked: not for caches, and not for the scripts of other sites.
+PRIVATE: Final[Mapping[str, str]] = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
 
 
 class Answer(NamedTuple):
@@ -45,6 +51,16 @@ class Request(NamedTuple):
 
 
 Endpoint = Callable[[Request], Answer]
+
+
+class Asked(NamedTuple):
+    """What of an HTTP request matters."""
+
+    target: str  # path and query as they came over the wire
+    method: str = "GET"
+    host: str = ""
+    authorization: str = ""
+    peer: str = ""
 
 
 # -- answers ---------------------------------------------------------------------------------------
@@ -104,6 +120,11 @@ def _healthz(request: Request) -> Answer:
     return json_answer(compact(health), code)
 
 
+def _history(request: Request) -> Answer:
+    request.state.count("/history")
+    return json_answer(compact(request.state.history.columns()))
+
+
 class Page(NamedTuple):
     """A row of the table. Pages without a title are not on the index."""
 
@@ -117,26 +138,21 @@ ENDPOINTS: Final[Mapping[str, Page]] = {
     "/subsz": Page(_subsz, "Subscriptions"),
     "/subscriptionsz": Page(_subsz),
     "/healthz": Page(_healthz, "Health"),
+    "/history": Page(_history, "Last hour"),
 }
 
 
 def _index(request: Request) -> Answer:
     request.state.count("/")
     base = base_path(request.broker.options.http_base_path)
-    links = "\n".join(
-        f'<li><a href="{html.escape(base + path)}">{page.title}</a> <code>{path}</code></li>'
-        for path, page in ENDPOINTS.items()
-        if page.title
-    )
-    name = html.escape(request.broker.server_name)
-    text = (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>jetstream-py</title>'
-        "<style>body{font-family:system-ui,sans-serif;margin:2rem}li{margin:.4rem 0}"
-        "code{color:#777}</style></head>\n<body>\n<h1>jetstream-py</h1>\n"
-        f"<p>{name}, version {__version__}, compatible with nats-server {NATS_VERSION}</p>\n"
-        f"<ul>\n{links}\n</ul>\n</body>\n</html>\n"
-    )
-    return Answer(200, HTML, text.encode())
+    links = {path: page.title for path, page in ENDPOINTS.items() if page.title}
+    body = bundle.index(base, request.broker.server_name, links)
+    return Answer(200, HTML, body, bundle.HEADERS)
+
+
+def _file(path: str) -> Endpoint:
+    file = bundle.FILES[path]
+    return lambda request: Answer(200, file.content_type, file.body, bundle.HEADERS)
 
 
 # -- routing ---------------------------------------------------------------------------------------
@@ -160,12 +176,42 @@ def answer(broker: BrokerView, state: MonitorState, target: str) -> Answer:
         endpoint: Endpoint = _index
     elif path.startswith(base + "/") and path[len(base) :] in ENDPOINTS:
         endpoint = ENDPOINTS[path[len(base) :]].answer
+    elif path.startswith(base + "/") and path[len(base) :] in bundle.FILES:
+        endpoint = _file(path[len(base) :])
     else:
         return NOT_FOUND
     try:
         return endpoint(Request(broker, state, parse_query(raw_query)))
     except BadRequest as error:
         return bad_request(str(error))
+
+
+async def respond(broker: BrokerView, state: MonitorState, asked: Asked) -> Answer:
+    """Answer a request. What is below /view depends on who asks, and may have to wait for a judge."""
+    base = base_path(broker.options.http_base_path)
+    if state.viewer is None or not asked.target.startswith(base + views.PREFIX):
+        return answer(broker, state, asked.target)
+    state.count("/view")
+    if asked.method not in ("GET", "HEAD"):
+        return Answer(405, TEXT, b"405 method not allowed\n", {"Allow": "GET, HEAD"})
+    target = asked.target[len(base) :]
+    try:
+        async with state.judges:
+            shown = await views.view(state.viewer, target, asked.authorization, asked.host)
+    except BadRequest as error:
+        return bad_request(str(error))
+    except views.Refusal as refusal:
+        return _refuse(broker, asked, refusal)
+    return Answer(200, JSON, compact(shown), PRIVATE)
+
+
+def _refuse(broker: BrokerView, asked: Asked, refusal: views.Refusal) -> Answer:
+    headers = dict(PRIVATE)
+    if refusal.status == 401:
+        headers["WWW-Authenticate"] = 'Basic realm="jetstream-py", charset="UTF-8"'
+        if asked.authorization:
+            broker.log.error(f"{asked.peer} - monitor - authentication error")
+    return Answer(refusal.status, TEXT, refusal.text.encode(), headers)
 
 
 def clean_path(path: str) -> str:

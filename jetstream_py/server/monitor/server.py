@@ -18,7 +18,7 @@ from typing import Final
 from aiohttp import web
 
 from jetstream_py import limits
-from jetstream_py.server.monitor.endpoints import TEXT, Answer, answer
+from jetstream_py.server.monitor.endpoints import TEXT, Answer, Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
 
@@ -62,10 +62,11 @@ class HttpServer:
         return self._web() if len(self._web.connections) < limits.MONITOR_CONNECTIONS else _Refuse()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        response = _response(self._answer(_target(request)))
+        response = web.Response()
         # Written here and not by aiohttp afterwards, so that the time limit covers it.
         try:
             async with asyncio.timeout(limits.MONITOR_REQUEST_TIME):
+                response = _response(await self._answer(_asked(request)))
                 await response.prepare(request)
                 await response.write_eof()
         except TimeoutError:
@@ -73,11 +74,11 @@ class HttpServer:
                 request.transport.abort()
         return response
 
-    def _answer(self, target: str) -> Answer:
+    async def _answer(self, asked: Asked) -> Answer:
         try:
-            return answer(self._broker, self._state, target)
+            return await respond(self._broker, self._state, asked)
         except Exception as error:
-            self._broker.log.error(f"Monitoring request {target!r} failed: {error!r}")
+            self._broker.log.error(f"Monitoring request {asked.target!r} failed: {error!r}")
             return Answer(500, TEXT, b"Internal Server Error")
 
 
@@ -86,6 +87,17 @@ class _Refuse(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
+
+
+def _asked(request: web.BaseRequest) -> Asked:
+    headers = request.headers
+    return Asked(
+        target=_target(request),
+        method=request.method,
+        host=headers.get("Host", ""),
+        authorization=headers.get("Authorization", ""),
+        peer=request.remote or "",
+    )
 
 
 def _target(request: web.BaseRequest) -> str:

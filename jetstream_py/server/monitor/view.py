@@ -12,6 +12,7 @@ from typing import Protocol
 from jetstream_py.clock import Clock
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.timers import Timers
 
 
 class SubView(Protocol):
@@ -133,6 +134,8 @@ class BrokerView(Protocol):
     def options(self) -> Options: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def timers(self) -> Timers: ...
     @property
     def server_id(self) -> str: ...
     @property
