@@ -5,6 +5,7 @@ const TIMEOUT = 8000;
 
 let authorization = "";
 
+/** No answer, or one that says no; without an answer the status is 0. */
 export class Refused extends Error {
   constructor(status, text) {
     super(text.trim() || `The server answered ${status}`);
@@ -25,9 +26,16 @@ export async function view(path) {
 async function ask(path, headers) {
   const signal = AbortSignal.timeout(TIMEOUT);
   const options = { headers, signal, cache: "no-store", credentials: "omit" };
-  const answer = await fetch(BASE + path, options);
-  if (!answer.ok) throw new Refused(answer.status, await answer.text());
-  return answer.json();
+  let answer;
+  let body;
+  try {
+    answer = await fetch(BASE + path, options);
+    body = await answer.text();
+  } catch {
+    throw new Refused(0, "The server does not answer");
+  }
+  if (!answer.ok) throw new Refused(answer.status, body);
+  return JSON.parse(body);
 }
 
 export function use(user, password) {

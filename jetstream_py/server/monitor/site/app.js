@@ -54,14 +54,17 @@ async function look() {
   const mine = (looking += 1);
   const shown = page;
   const began = performance.now();
+  let now;
   try {
-    const now = await ask(shown);
-    if (mine !== looking) return;
-    shown.update(now);
-    found(now.varz);
+    now = await ask(shown);
   } catch (error) {
-    if (mine !== looking) return;
-    missing(error);
+    if (!(error instanceof Refused)) throw error;
+    if (mine === looking) missing(error);
+  }
+  if (mine !== looking) return;
+  if (now) {
+    found(now.varz);
+    shown.update(now);
   }
   const took = performance.now() - began;
   if (!document.hidden) timer = setTimeout(look, Math.max(PERIOD, SHARE * took));
@@ -114,8 +117,8 @@ function found(varz) {
 function missing(error) {
   lost ||= Date.now();
   document.body.classList.add("lost");
-  const what = error instanceof Refused ? error.message : "The server does not answer";
-  setText(status, `${what} since ${duration((Date.now() - lost) / 1000)}; trying again`);
+  const since = duration((Date.now() - lost) / 1000);
+  setText(status, `${error.message} since ${since}; trying again`);
   historyAt = -Infinity;
 }
 

@@ -99,14 +99,14 @@ export class Messages {
   }
 
   refused(error) {
+    if (!(error instanceof api.Refused)) throw error;
     if (error.status === 401) {
       this.door.open();
       this.list.hidden = true;
       return;
     }
     this.list.hidden = false;
-    this.table.update([]);
-    setText(this.note, error.status ? error.message : "The server does not answer.");
+    setText(this.note, error.message);
   }
 
   async open(row) {
@@ -114,7 +114,7 @@ export class Messages {
       const whole = row.size > decode(row.data).length ? await api.view(`${this.options.message}/${row.seq}`) : row;
       showMessage(whole);
     } catch (error) {
-      setText(this.note, error.message);
+      this.refused(error);
     }
   }
 }

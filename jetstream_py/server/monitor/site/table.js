@@ -73,7 +73,8 @@ export class Table {
     const key = this.key(row);
     let line = this.lines.get(key);
     if (!line) {
-      line = { row, cells: this.columns.map((column) => this.cell(column, () => line.row)) };
+      line = { row };
+      line.cells = this.columns.map((column) => this.cell(column, () => line.row));
       line.element = h("tr", { role: "row" }, line.cells);
       this.lines.set(key, line);
     }
