@@ -1,8 +1,8 @@
 // The page: which part is shown, how often the server is asked, what happens when it does not answer.
 
 import { get, Refused } from "./api.js";
-import { h, setText } from "./dom.js";
-import { duration } from "./format.js";
+import { setText } from "./dom.js";
+import { clock } from "./format.js";
 import { Connections } from "./connections.js";
 import { Overview } from "./overview.js";
 import { Bucket, Buckets, Stream, Streams } from "./streams.js";
@@ -21,7 +21,7 @@ const title = document.title;
 let page;
 let timer = 0;
 let looking = 0; // number of the look that counts; an older one is dropped
-let lost = 0; // since when the server does not answer
+let lost = ""; // since when the server does not answer
 let history = NO_HISTORY;
 let historyAt = -Infinity;
 let last; // /varz and its time, to make rates of
@@ -63,7 +63,7 @@ async function look() {
   }
   if (mine !== looking) return;
   if (now) {
-    found(now.varz);
+    found();
     shown.update(now);
   }
   const took = performance.now() - began;
@@ -107,18 +107,17 @@ function rates(varz) {
 
 // -- whether it answers -----------------------------------------------------------------------------
 
-function found(varz) {
-  lost = 0;
+// The status is read out when it changes, so it must not change with every look.
+function found() {
+  lost = "";
   document.body.classList.remove("lost");
-  const up = (Date.parse(varz.now) - Date.parse(varz.start)) / 1000;
-  setText(status, `Live, up ${duration(up)}`);
+  setText(status, "Live");
 }
 
 function missing(error) {
-  lost ||= Date.now();
+  lost ||= clock(Date.now()).slice(11, 19);
   document.body.classList.add("lost");
-  const since = duration((Date.now() - lost) / 1000);
-  setText(status, `${error.message} since ${since}; trying again`);
+  setText(status, `${error.message} since ${lost}, trying again`);
   historyAt = -Infinity;
 }
 
