@@ -100,6 +100,7 @@ class Import(msgspec.Struct, frozen=True):
     share: bool = False  # the service is told who asks
     allow_trace: bool = False
     token: str = ""  # activation
+    prefix: str = ""  # of a stream: `to` was made with it
 
 
 class Destination(msgspec.Struct, frozen=True):
