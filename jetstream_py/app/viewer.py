@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jetstream_py.config.account_options import User
-from jetstream_py.server.auth import authenticate
+from jetstream_py.server.auth import Attempt, Hashed, Refusal
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.monitor.viewer import Shelf
 
@@ -24,14 +25,29 @@ class AppViewer:
 
     @property
     def asks_nobody(self) -> bool:
-        return not self._broker.options.authorization.required
+        return not self._broker.guard.required
 
-    async def user(self, client: ConnectOptions) -> User | None:
-        name = authenticate(self._broker.options, client)
-        if name is None:
-            return None
-        known = {user.name: user for user in self._broker.options.authorization.users}
-        return known.get(name, User(name))
+    async def user(self, client: ConnectOptions, ip: str) -> User | None:
+        broker = self._broker
+        verdict = broker.guard.judge(Attempt(client, ip=ip, now=broker.clock.now_ns() / 1e9))
+        if isinstance(verdict, Hashed):
+            return verdict.user if await self._matches(verdict) else None
+        return None if isinstance(verdict, Refusal) else verdict
+
+    async def _matches(self, verdict: Hashed) -> bool:
+        """Wait for the threads that check hashes; who gives up is passed over there."""
+        found: asyncio.Future[bool] = self._broker.loop.create_future()
+
+        def wanted() -> bool:
+            return not found.cancelled()
+
+        def done(matched: bool) -> None:
+            if wanted():
+                found.set_result(matched)
+
+        if not self._broker.hashes.check(verdict.hash, verdict.secret, wanted, done):
+            return False
+        return await found
 
     def stream(self, account: str, name: str) -> Shelf | None:
         part = self._jetstream()

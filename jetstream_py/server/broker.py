@@ -115,7 +115,7 @@ class Broker:
         self.operator: Operator | None = None
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._hashes = HashChecker(loop.call_soon_threadsafe)
+        self.hashes = HashChecker(loop.call_soon_threadsafe)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
@@ -287,7 +287,7 @@ class Broker:
         def done(matched: bool) -> None:
             self.conclude(session, user if matched else Refusal())
 
-        if not self._hashes.check(verdict.hash, verdict.secret, lambda: not session.closed, done):
+        if not self.hashes.check(verdict.hash, verdict.secret, lambda: not session.closed, done):
             self.auth_violation(session)
 
     def conclude(self, session: Session, verdict: User | Refusal) -> None:

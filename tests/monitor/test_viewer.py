@@ -6,9 +6,9 @@ from base64 import b64encode
 
 import pytest
 
-from jetstream_py.config.account_options import Permissions, Rule
+from jetstream_py.config.account_options import Permissions, Rule, User
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.monitor.viewer import credentials, is_local, may_read
+from jetstream_py.server.monitor.viewer import credentials, is_local, readable
 
 
 def basic(text: str) -> str:
@@ -59,7 +59,7 @@ def subscribe(allow: tuple[str, ...] | None = None, deny: tuple[str, ...] = ()) 
     ],
 )
 def test_permissions(permissions: Permissions | None, subject: str, may: bool) -> None:
-    assert may_read(permissions, subject.encode()) is may
+    assert readable(User(permissions=permissions))(subject.encode()) is may
 
 
 @pytest.mark.parametrize(

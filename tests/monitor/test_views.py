@@ -18,6 +18,7 @@ from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.monitor.endpoints import Answer, Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.viewer import Shelf
+from jetstream_py.server.monitor.views import Visitor
 from jetstream_py.store.memory import MemoryStream
 from tests.monitor.fakes import FakeBroker
 
@@ -35,7 +36,7 @@ class FakeViewer:
         self.stores = {"S": MemoryStream(1), "KV_conf": MemoryStream(2)}
         self.unseen = 0  # newest messages that are not on disk yet
 
-    async def user(self, client: ConnectOptions) -> User | None:
+    async def user(self, client: ConnectOptions, ip: str) -> User | None:
         await asyncio.sleep(0)  # a judge may take its time
         return (
             User(client.user, account="A") if self.asks_nobody else self.users.get(client.password)
@@ -62,7 +63,7 @@ class Asker:
         header = ""
         if self.password:
             header = f"Basic {b64encode(f'ann:{self.password}'.encode()).decode()}"
-        asked = Asked(target, method, self.host, header, "127.0.0.9")
+        asked = Asked(target, method, Visitor("127.0.0.9", self.host, header))
         return asyncio.run(respond(self.broker, self.state, asked))
 
     def __call__(self, target: str) -> dict[str, Any]:

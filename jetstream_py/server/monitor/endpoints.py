@@ -58,9 +58,7 @@ class Asked(NamedTuple):
 
     target: str  # path and query as they came over the wire
     method: str = "GET"
-    host: str = ""
-    authorization: str = ""
-    peer: str = ""
+    visitor: views.Visitor = views.Visitor()
 
 
 # -- answers ---------------------------------------------------------------------------------------
@@ -197,7 +195,7 @@ async def respond(broker: BrokerView, state: MonitorState, asked: Asked) -> Answ
     target = asked.target[len(base) :]
     try:
         async with state.judges:
-            shown = await views.view(state.viewer, target, asked.authorization, asked.host)
+            shown = await views.view(state.viewer, target, asked.visitor)
     except BadRequest as error:
         return bad_request(str(error))
     except views.Refusal as refusal:
@@ -209,8 +207,8 @@ def _refuse(broker: BrokerView, asked: Asked, refusal: views.Refusal) -> Answer:
     headers = dict(PRIVATE)
     if refusal.status == 401:
         headers["WWW-Authenticate"] = 'Basic realm="jetstream-py", charset="UTF-8"'
-        if asked.authorization:
-            broker.log.error(f"{asked.peer} - monitor - authentication error")
+        if asked.visitor.authorization:
+            broker.log.error(f"{asked.visitor.ip} - monitor - authentication error")
     return Answer(refusal.status, TEXT, refusal.text.encode(), headers)
 
 

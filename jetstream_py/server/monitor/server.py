@@ -21,6 +21,7 @@ from jetstream_py import limits
 from jetstream_py.server.monitor.endpoints import TEXT, Answer, Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
+from jetstream_py.server.monitor.views import Visitor
 
 LINGER: Final = 1.0  # for the rest of a body that nobody wants
 SHUTDOWN: Final = 1.0
@@ -91,13 +92,12 @@ class _Refuse(asyncio.Protocol):
 
 def _asked(request: web.BaseRequest) -> Asked:
     headers = request.headers
-    return Asked(
-        target=_target(request),
-        method=request.method,
+    visitor = Visitor(
+        ip=request.remote or "",
         host=headers.get("Host", ""),
         authorization=headers.get("Authorization", ""),
-        peer=request.remote or "",
     )
+    return Asked(_target(request), request.method, visitor)
 
 
 def _target(request: web.BaseRequest) -> str:

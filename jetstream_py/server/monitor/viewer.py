@@ -10,11 +10,12 @@ from __future__ import annotations
 import ipaddress
 from base64 import b64decode
 from binascii import Error as NotBase64
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from jetstream_py.config.account_options import Permissions, User
+from jetstream_py.config.account_options import User
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.subject import matches
+from jetstream_py.server.permissions import SubscribeRule
 
 
 class MessageView(Protocol):
@@ -56,25 +57,20 @@ class Viewer(Protocol):
         """Is everybody let in, whatever the credentials?"""
         ...
 
-    async def user(self, client: ConnectOptions) -> User | None:
+    async def user(self, client: ConnectOptions, ip: str) -> User | None:
         """Who a client with these credentials would be; None: it would be refused."""
         ...
 
     def stream(self, account: str, name: str) -> Shelf | None: ...
 
 
-def may_read(permissions: Permissions | None, subject: bytes) -> bool:
-    """Could a user with these permissions subscribe to the subject?"""
-    rule = permissions.subscribe if permissions is not None else None
+def readable(user: User) -> Callable[[bytes], bool]:
+    """To which subjects could the user subscribe?"""
+    rule = user.permissions.subscribe if user.permissions is not None else None
     if rule is None:
-        return True
-    allowed = rule.allow is None or _listed(rule.allow, subject)
-    return allowed and not _listed(rule.deny, subject)
-
-
-def _listed(patterns: tuple[str, ...], subject: bytes) -> bool:
-    # An entry with a queue group is about that group and says nothing of plain subscriptions.
-    return any(" " not in each and matches(subject, each.encode()) for each in patterns)
+        return lambda subject: True
+    compiled = SubscribeRule(rule)
+    return lambda subject: compiled.allows(subject, b"")
 
 
 def credentials(authorization: str) -> ConnectOptions:

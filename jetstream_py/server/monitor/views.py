@@ -31,7 +31,7 @@ from jetstream_py.server.monitor.viewer import (
     Viewer,
     credentials,
     is_local,
-    may_read,
+    readable,
 )
 from jetstream_py.subject import is_valid
 
@@ -82,6 +82,14 @@ class Keys(msgspec.Struct, kw_only=True):
     hidden: int
 
 
+class Visitor(NamedTuple):
+    """Who asks, as far as HTTP tells."""
+
+    ip: str = ""
+    host: str = ""  # by which name they found us
+    authorization: str = ""
+
+
 class Asked(NamedTuple):
     """Who asks for what."""
 
@@ -90,11 +98,11 @@ class Asked(NamedTuple):
     query: Query
 
 
-async def view(viewer: Viewer, target: str, authorization: str, host: str) -> object:
+async def view(viewer: Viewer, target: str, visitor: Visitor) -> object:
     """The answer to a request below `PREFIX`. Raises `Refusal` and `BadRequest`."""
     path, _, query = target.partition("?")
     parts = [unquote(part, errors="surrogateescape") for part in path.split("/")[2:]]
-    user = await _admit(viewer, authorization, host)
+    user = await _admit(viewer, visitor)
     match parts:
         case ["account"]:
             return Account(user.account, user.name)
@@ -107,13 +115,13 @@ async def view(viewer: Viewer, target: str, authorization: str, host: str) -> ob
     raise Refusal(404, "404 page not found\n")
 
 
-async def _admit(viewer: Viewer, authorization: str, host: str) -> User:
-    if not is_local(host) and (viewer.asks_nobody or not authorization):
+async def _admit(viewer: Viewer, visitor: Visitor) -> User:
+    if not is_local(visitor.host) and (viewer.asks_nobody or not visitor.authorization):
         raise Refusal(
             403,
             "Messages are shown without a password only by address, not by a public name\n",
         )
-    user = await viewer.user(credentials(authorization))
+    user = await viewer.user(credentials(visitor.authorization), visitor.ip)
     if user is None:
         raise Refusal(401, "The user, password or token is not right, or missing\n")
     return user
@@ -158,7 +166,7 @@ def _message(asked: Asked, seq: str) -> Shown:
     message = shelf.messages.get(number) if 0 < number <= shelf.last_seq else None
     if message is None:
         raise Refusal(404, "No such message\n")
-    if not may_read(user.permissions, message.subject):
+    if not readable(user)(message.subject):
         raise Refusal(403, "You may not subscribe to its subject\n")
     return _show(message, limits.VIEW_PAYLOAD)
 
@@ -176,12 +184,13 @@ def _readable(
     user: User, found: Iterator[MessageView], limit: int
 ) -> tuple[list[Shown], int, MessageView | None]:
     """A page of those that the user may read, how many it may not, and the first one after them."""
+    may = readable(user)
     shown: list[Shown] = []
     hidden = 0
     for message in found:
         if len(shown) == limit or len(shown) + hidden == limits.VIEW_SCAN:
             return shown, hidden, message
-        if may_read(user.permissions, message.subject):
+        if may(message.subject):
             shown.append(_show(message, limits.VIEW_PREVIEW))
         else:
             hidden += 1
