@@ -50,6 +50,14 @@ ROUTE_CACHE: Final = 65_536  # resolved literal subjects and inbox prefixes per 
 CONFIG_FILE_SIZE: Final = 16 * 1024 * 1024
 CONFIG_DEPTH: Final = 64  # nested blocks and includes
 
+# -- JWTs ------------------------------------------------------------------------------------------
+JWT_SIZE: Final = 1024 * 1024  # characters of a token; an account's may list thousands of keys
+JWT_CACHE: Final = 1_000  # accounts that a cache resolver keeps unless told otherwise
+JWT_CACHE_TTL: Final = 3_600.0  # seconds it keeps them without use
+JWT_FETCH: Final = 1.9  # seconds that an account server may take
+SERVICE_ECHO: Final = 64  # bytes of a request that the log repeats
+TEMPLATE_SUBJECTS: Final = 4_096  # that one entry of a scope may become: tags multiply
+
 # -- monitoring ------------------------------------------------------------------------------------
 MONITOR_LIMIT: Final = 1024  # default page of /connz and /subsz
 MONITOR_REQUEST_TIME: Final = 10.0
