@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from jetstream_py.api.service import ApiService
 from jetstream_py.app.failure import StartError
+from jetstream_py.app.jsz import JetStreamMonitor, Tenant
+from jetstream_py.config.account_options import GLOBAL_ACCOUNT, StreamLimits
 from jetstream_py.engine.jetstream import JetStream
 from jetstream_py.engine.settings import Settings
 from jetstream_py.gotext import duration
@@ -109,41 +111,28 @@ class JetStreamPart:
         self._path = path
         broker.jetstream = True
         broker.jetstream_domain = settings.domain
-        broker.jetstream_varz = self.varz
+        broker.jetstream_view = JetStreamMonitor(broker, self.tenants, self._config, self._limits)
 
     def _durability(self) -> str:
         if self._interval_ns:
             return f"acks leave BEFORE the sync, which comes every {duration(self._interval_ns)}"
         return "every ack is synced to disk first"
 
-    def varz(self) -> dict[str, object]:
-        """JetStream's part of /varz."""
-        js, most, settings = self.js, self.js.most, self._settings
+    def _config(self) -> dict[str, object]:
+        """What monitoring shows of the settings."""
+        most, settings = self.js.most, self._settings
         return {
-            "config": {
-                "max_memory": most["memory"] or -1,
-                "max_storage": most["file"] or -1,
-                "store_dir": self._path,
-                "sync_interval": self._interval_ns or _SYNC_INTERVAL,
-                **({} if self._interval_ns else {"sync_always": True}),
-                **({"domain": settings.domain} if settings.domain else {}),
-                **({"strict": True} if settings.strict else {}),
-            },
-            "stats": {
-                "memory": js.used("memory"),
-                "storage": js.used("file"),
-                "reserved_memory": js.reserved("memory"),
-                "reserved_storage": js.reserved("file"),
-                "accounts": 1,
-                "ha_assets": 0,
-                "api": {
-                    "level": API_LEVEL,
-                    "total": self.api.total,
-                    "errors": self.api.errors,
-                },
-            },
-            "limits": self._limits(),
+            "max_memory": most["memory"] or -1,
+            "max_storage": most["file"] or -1,
+            "store_dir": self._path,
+            "sync_interval": self._interval_ns or _SYNC_INTERVAL,
+            **({} if self._interval_ns else {"sync_always": True}),
+            **({"domain": settings.domain} if settings.domain else {}),
+            **({"strict": True} if settings.strict else {}),
         }
+
+    def tenants(self) -> list[Tenant]:
+        return [Tenant(GLOBAL_ACCOUNT, self.js, self.api, StreamLimits())]
 
     def _limits(self) -> dict[str, int]:
         settings = self._settings
@@ -159,7 +148,7 @@ class JetStreamPart:
     def close(self) -> None:
         self._broker.log.info("Initiating JetStream Shutdown...")
         self._broker.jetstream = False
-        self._broker.jetstream_varz = None
+        self._broker.jetstream_view = None
         self.api.close()
         self.js.close()
         self.store.close()

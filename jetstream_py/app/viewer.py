@@ -51,7 +51,6 @@ class AppViewer:
 
     def stream(self, account: str, name: str) -> Shelf | None:
         part = self._jetstream()
-        stream = part.js.streams.get(name) if part is not None else None
-        if stream is None or account != self._broker.default_account.name:
-            return None
-        return Shelf(stream.store, stream.visible_seq)
+        tenants = {each.name: each for each in part.tenants()} if part is not None else {}
+        stream = tenants[account].js.streams.get(name) if account in tenants else None
+        return None if stream is None else Shelf(stream.store, stream.visible_seq)

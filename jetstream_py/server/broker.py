@@ -14,7 +14,7 @@ import random
 from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -37,6 +37,9 @@ from jetstream_py.server.session import NO_LINK, Link, Session
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.timers import Timers
 
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.view import JetStreamView
+
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
 _NONCE_BYTES = 11
 _LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -48,7 +51,9 @@ class Events(Protocol):
 
     def connected(self, session: Session) -> None: ...
 
-    def disconnected(self, session: Session) -> None: ...
+    def disconnected(self, session: Session, counted: bool) -> None:
+        """`counted`: it had become a connection of its account."""
+        ...
 
     def auth_error(self, session: Session, reason: str) -> None: ...
 
@@ -81,6 +86,7 @@ class ClosedSession(msgspec.Struct, frozen=True):
     out_bytes: int
     stalls: int
     connect: ConnectOptions
+    identity: User
     user: str
     account: Account
     subs: tuple[ClosedSub, ...]
@@ -128,7 +134,7 @@ class Broker:
         self.jetstream = False  # told in INFO once streams are served
         self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
-        self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
+        self.jetstream_view: JetStreamView | None = None  # what monitoring shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
@@ -217,9 +223,10 @@ class Broker:
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
-        if session.account.sessions.pop(session.cid, None) is not None and self.events is not None:
-            self.events.disconnected(session)
+        counted = session.account.sessions.pop(session.cid, None) is not None
         self._remember(session, subs)
+        if self.events is not None:
+            self.events.disconnected(session, counted)
 
     def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
         for i, count in enumerate(_traffic(session)):
@@ -342,9 +349,13 @@ class Broker:
             rights = self._rights[given] = Rights(given)
         return rights
 
-    def move(self, session: Session, account: Account) -> None:
-        """A session is a connection of this account now."""
-        session.account.sessions.pop(session.cid, None)
+    def moved(self, session: Session, before: Account) -> None:
+        """A session is a connection of its account now, and was one of another before, or of none."""
+        account = session.account
+        if account is not before:
+            before.sessions.pop(session.cid, None)
+        if session.cid in account.sessions:
+            return
         account.sessions[session.cid] = session
         account.total_connections += 1
         if self.events is not None:

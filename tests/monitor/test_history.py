@@ -10,6 +10,7 @@ import pytest
 from jetstream_py import limits
 from jetstream_py.server.monitor.endpoints import answer
 from jetstream_py.server.monitor.history import Sampler
+from jetstream_py.server.monitor.jsz import JszOptions, Stats
 from jetstream_py.server.monitor.state import MonitorState
 from tests.monitor.fakes import FakeBroker
 
@@ -22,6 +23,22 @@ def broker() -> FakeBroker:
 @pytest.fixture
 def state() -> MonitorState:
     return MonitorState("0.0.0.0", 8222)
+
+
+class Streams:
+    """As much of JetStream as a sample needs."""
+
+    def varz(self) -> dict[str, object]:
+        return {"stats": Stats(storage=7, memory=8)}
+
+    def jsz(self, options: JszOptions) -> object:
+        raise NotImplementedError
+
+    def account_jsz(self, account: str, options: JszOptions) -> object:
+        raise NotImplementedError
+
+    def missing(self, account: str, stream: str, consumer: str) -> str:
+        raise NotImplementedError
 
 
 def history(broker: FakeBroker, state: MonitorState) -> dict[str, Any]:
@@ -41,7 +58,7 @@ def test_there_is_a_sample_at_once_and_then_one_each_interval(
     broker.connect(5)
     broker.traffic = (10, 100, 20, 200)
     broker.slow_consumers = 1
-    broker.jetstream_varz = lambda: {"stats": {"storage": 7, "memory": 8}}
+    broker.jetstream_view = Streams()
     pass_time(broker, limits.HISTORY_INTERVAL - 1)
     pass_time(broker, 1)
     found = history(broker, state)

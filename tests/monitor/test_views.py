@@ -15,7 +15,8 @@ from jetstream_py import limits
 from jetstream_py.config.account_options import Permissions, Rule, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.monitor.endpoints import Answer, Asked, respond
+from jetstream_py.server.monitor.endpoints import Answer
+from jetstream_py.server.monitor.respond import Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.viewer import Shelf
 from jetstream_py.server.monitor.views import Visitor

@@ -15,9 +15,12 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from jetstream_py import gotext
-from jetstream_py.server.monitor import bundle, views
+from jetstream_py.server.monitor import bundle, cluster, debug
+from jetstream_py.server.monitor.accountz import accountz
+from jetstream_py.server.monitor.accstatz import accstatz, unused
 from jetstream_py.server.monitor.connz import ConnzOptions, connz
 from jetstream_py.server.monitor.healthz import HealthzOptions, healthz
+from jetstream_py.server.monitor.jsz import JszOptions, jsz
 from jetstream_py.server.monitor.query import BadRequest, Query, parse_query
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.subsz import SubszOptions, subsz
@@ -28,18 +31,13 @@ JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
 HTML: Final = "text/html; charset=utf-8"
 
-# Contents are for the one who asked: not for caches, and not for the scripts of other sites.
-PRIVATE: Final[Mapping[str, str]] = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-}
-
 
 class Answer(NamedTuple):
     status: int
     content_type: str
     body: bytes
     headers: Mapping[str, str] = {}
+    render: Callable[[], bytes] | None = None  # makes the body; long enough for a thread of its own
 
 
 class Request(NamedTuple):
@@ -51,14 +49,6 @@ class Request(NamedTuple):
 
 
 Endpoint = Callable[[Request], Answer]
-
-
-class Asked(NamedTuple):
-    """What of an HTTP request matters."""
-
-    target: str  # path and query as they came over the wire
-    method: str = "GET"
-    visitor: views.Visitor = views.Visitor()
 
 
 # -- answers ---------------------------------------------------------------------------------------
@@ -123,6 +113,66 @@ def _history(request: Request) -> Answer:
     return json_answer(compact(request.state.history.columns()))
 
 
+def _accountz(request: Request) -> Answer:
+    request.state.count("/accountz")
+    return json_answer(pretty(accountz(request.broker, request.query.get("acc", ""))))
+
+
+def _accstatz(request: Request) -> Answer:
+    request.state.count("/accstatz")
+    return json_answer(pretty(accstatz(request.broker, unused(request.query))))
+
+
+def _jsz(request: Request) -> Answer:
+    request.state.count("/jsz")
+    return json_answer(pretty(jsz(request.broker, JszOptions.from_query(request.query))))
+
+
+def _routez(request: Request) -> Answer:
+    cluster.check_subs(request.query)
+    request.state.count("/routez")
+    return json_answer(pretty(cluster.routez(request.broker)))
+
+
+def _gatewayz(request: Request) -> Answer:
+    request.state.count("/gatewayz")
+    cluster.check_gatewayz(request.query)
+    return json_answer(pretty(cluster.gatewayz(request.broker)))
+
+
+def _leafz(request: Request) -> Answer:
+    request.state.count("/leafz")
+    cluster.check_leafz(request.query)
+    return json_answer(pretty(cluster.leafz(request.broker)))
+
+
+def _ipqueuesz(request: Request) -> Answer:
+    cluster.check_ipqueuesz(request.query)
+    return json_answer(b"{}")
+
+
+def _raftz(request: Request) -> Answer:
+    return Answer(404, TEXT, cluster.NO_RAFT.encode())
+
+
+def _stacksz(request: Request) -> Answer:
+    return json_answer(debug.stacks().encode())
+
+
+def _debug_vars(request: Request) -> Answer:
+    return Answer(200, JSON + "; charset=utf-8", pretty(debug.debug_vars()) + b"\n")
+
+
+def _metrics(request: Request) -> Answer:
+    try:
+        from jetstream_py.server.monitor.metrics import CONTENT_TYPE, metrics
+    except ImportError:
+        text = b"/metrics needs prometheus-client: pip install 'jetstream-py[monitor]'\n"
+        return Answer(501, TEXT, text)
+    request.state.count("/metrics")
+    return Answer(200, CONTENT_TYPE, b"", render=metrics(request.broker, request.state))
+
+
 class Page(NamedTuple):
     """A row of the table. Pages without a title are not on the index."""
 
@@ -136,6 +186,17 @@ ENDPOINTS: Final[Mapping[str, Page]] = {
     "/subsz": Page(_subsz, "Subscriptions"),
     "/subscriptionsz": Page(_subsz),
     "/healthz": Page(_healthz, "Health"),
+    "/accountz": Page(_accountz, "Accounts"),
+    "/accstatz": Page(_accstatz, "Account statistics"),
+    "/jsz": Page(_jsz, "JetStream"),
+    "/routez": Page(_routez, "Routes"),
+    "/gatewayz": Page(_gatewayz, "Gateways"),
+    "/leafz": Page(_leafz, "Leaf nodes"),
+    "/metrics": Page(_metrics, "Metrics for Prometheus"),
+    "/ipqueuesz": Page(_ipqueuesz),
+    "/raftz": Page(_raftz),
+    "/stacksz": Page(_stacksz),
+    "/debug/vars": Page(_debug_vars),
     "/history": Page(_history, "Last hour"),
 }
 
@@ -182,34 +243,6 @@ def answer(broker: BrokerView, state: MonitorState, target: str) -> Answer:
         return endpoint(Request(broker, state, parse_query(raw_query)))
     except BadRequest as error:
         return bad_request(str(error))
-
-
-async def respond(broker: BrokerView, state: MonitorState, asked: Asked) -> Answer:
-    """Answer a request. What is below /view depends on who asks, and may have to wait for a judge."""
-    base = base_path(broker.options.http_base_path)
-    if state.viewer is None or not asked.target.startswith(base + views.PREFIX):
-        return answer(broker, state, asked.target)
-    state.count("/view")
-    if asked.method not in ("GET", "HEAD"):
-        return Answer(405, TEXT, b"405 method not allowed\n", {"Allow": "GET, HEAD"})
-    target = asked.target[len(base) :]
-    try:
-        async with state.judges:
-            shown = await views.view(state.viewer, target, asked.visitor)
-    except BadRequest as error:
-        return bad_request(str(error))
-    except views.Refusal as refusal:
-        return _refuse(broker, asked, refusal)
-    return Answer(200, JSON, compact(shown), PRIVATE)
-
-
-def _refuse(broker: BrokerView, asked: Asked, refusal: views.Refusal) -> Answer:
-    headers = dict(PRIVATE)
-    if refusal.status == 401:
-        headers["WWW-Authenticate"] = 'Basic realm="jetstream-py", charset="UTF-8"'
-        if asked.visitor.authorization:
-            broker.log.error(f"{asked.visitor.ip} - monitor - authentication error")
-    return Answer(refusal.status, TEXT, refusal.text.encode(), headers)
 
 
 def clean_path(path: str) -> str:

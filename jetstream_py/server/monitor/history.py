@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jetstream_py import limits
 from jetstream_py.server.monitor import usage
+from jetstream_py.server.monitor.jsz import Stats
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.state import MonitorState
@@ -73,11 +74,9 @@ def sample(broker: BrokerView, state: MonitorState) -> Sample:
 
 def _stored(broker: BrokerView) -> tuple[int, int]:
     """Bytes of all streams, on disk and in memory."""
-    told = broker.jetstream_varz() if broker.jetstream_varz is not None else {}
-    stats = told.get("stats")
-    if not isinstance(stats, dict):
-        return 0, 0
-    return stats["storage"], stats["memory"]
+    stats = broker.jetstream_view.varz()["stats"] if broker.jetstream_view is not None else Stats()
+    assert isinstance(stats, Stats)
+    return stats.storage, stats.memory
 
 
 class Sampler:

@@ -18,7 +18,8 @@ from typing import Final
 from aiohttp import web
 
 from jetstream_py import limits
-from jetstream_py.server.monitor.endpoints import TEXT, Answer, Asked, respond
+from jetstream_py.server.monitor.endpoints import TEXT, Answer
+from jetstream_py.server.monitor.respond import Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
 from jetstream_py.server.monitor.views import Visitor
@@ -67,7 +68,11 @@ class HttpServer:
         # Written here and not by aiohttp afterwards, so that the time limit covers it.
         try:
             async with asyncio.timeout(limits.MONITOR_REQUEST_TIME):
-                response = _response(await self._answer(_asked(request)))
+                reply = await self._answer(_asked(request))
+                if reply.render is not None:
+                    body = await asyncio.get_running_loop().run_in_executor(None, reply.render)
+                    reply = reply._replace(body=body)
+                response = _response(reply)
                 await response.prepare(request)
                 await response.write_eof()
         except TimeoutError:
