@@ -38,19 +38,37 @@ def monitor_url(server: Server) -> str:
 
 
 class Window:
-    """A page of a server, watched: whatever it complains of or asks others for is remembered."""
+    """A page, watched: whatever it complains of or asks others for is remembered.
 
-    def __init__(self, browser: Browser, url: str, size: tuple[int, int] = DESK) -> None:
-        width, height = size
-        self.url = url
-        self.context = browser.new_context(viewport={"width": width, "height": height})
+    A new one costs the better part of a second, so tests take the same one in turn.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.context = browser.new_context()
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(TIMEOUT)
+        self.url = ""
+        self.visits = 0
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda said: self._console(said.type, said.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def turn_to(self, url: str, size: tuple[int, int]) -> None:
+        """Begin with a server, as if the window were new."""
+        self.url = url
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
+        self.page.emulate_media(color_scheme="light")
+        self.requests.clear()
+
+    def leave(self) -> None:
+        """Take back what a test changed, and forget what the page kept."""
+        self.page.unroute_all()
+        self.context.set_offline(False)
+        self.page.evaluate("localStorage.clear()")
+        self.page.goto("about:blank")
+        self.complaints.clear()
 
     def _console(self, kind: str, text: str) -> None:
         # That a request was refused is not a mistake of the page; it is told to the reader.
@@ -59,8 +77,8 @@ class Window:
 
     def open(self, place: str = "") -> Page:
         """Go to a place within the page, afresh."""
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.url}/{place}")
+        self.visits += 1  # another address, so that it is not a mere jump within the page
+        self.page.goto(f"{self.url}/?visit={self.visits}{place}")
         return self.page
 
     def look(self) -> None:
@@ -88,6 +106,3 @@ class Window:
         self.page.evaluate(AXE.read_text())  # from outside: the page's policy would not load it
         found: list[dict[str, Any]] = self.page.evaluate("axe.run().then((all) => all.violations)")
         return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
-
-    def close(self) -> None:
-        self.context.close()

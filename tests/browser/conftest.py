@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.chromium import Window, chromium, monitor_url
+from tests.browser.chromium import DESK, Window, chromium, monitor_url
 from tests.browser.content import Client, fill, guarded_config
 from tests.support.server import OURS, Server, Servers
 
@@ -52,17 +52,21 @@ def bare(servers: Servers) -> Server:
     return servers.start(OURS, flags=["-m", "-1", "-n", "bare"])
 
 
-@pytest.fixture
-def window(browser: Browser) -> Iterator[OpenWindow]:
-    """Opens windows; at the end none of them may have complained or gone elsewhere."""
-    opened: list[Window] = []
+@pytest.fixture(scope="session")
+def shared_window(browser: Browser) -> Window:
+    return Window(browser)
 
-    def window(server: Server, **options: tuple[int, int]) -> Window:
-        opened.append(Window(browser, monitor_url(server), **options))
-        return opened[-1]
+
+@pytest.fixture
+def window(shared_window: Window) -> Iterator[OpenWindow]:
+    """A window on a server; at the end it may not have complained or gone elsewhere."""
+
+    def window(server: Server, size: tuple[int, int] = DESK) -> Window:
+        shared_window.turn_to(monitor_url(server), size)
+        return shared_window
 
     yield window
-    for each in opened:
-        each.close()
-        assert each.complaints == []
-        assert [url for url in each.requests if not url.startswith((each.url, "about:"))] == []
+    complaints, requests = list(shared_window.complaints), list(shared_window.requests)
+    shared_window.leave()
+    assert complaints == []
+    assert [url for url in requests if not url.startswith(shared_window.url)] == []
