@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jetstream_py.config.account_options import User
-from jetstream_py.server.auth import Attempt, Hashed, Refusal
+from jetstream_py.server.auth import Attempt, Later, Refusal, Verdict
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.monitor.viewer import Shelf
 
@@ -28,25 +28,26 @@ class AppViewer:
         return not self._broker.guard.required
 
     async def user(self, client: ConnectOptions, ip: str) -> User | None:
+        """Users of an auth callout are not let in: its service judges connections, not questions."""
         broker = self._broker
         verdict = broker.guard.judge(Attempt(client, ip=ip, now=broker.clock.now_ns() / 1e9))
-        if isinstance(verdict, Hashed):
-            return verdict.user if await self._matches(verdict) else None
-        return None if isinstance(verdict, Refusal) else verdict
+        while isinstance(verdict, Later):
+            verdict = await self._conclude(verdict)
+        return verdict if isinstance(verdict, User) else None
 
-    async def _matches(self, verdict: Hashed) -> bool:
-        """Wait for the threads that check hashes; who gives up is passed over there."""
-        found: asyncio.Future[bool] = self._broker.loop.create_future()
+    async def _conclude(self, later: Later) -> Verdict:
+        """Wait for the threads of logins; who gives up is passed over there."""
+        found: asyncio.Future[Verdict] = self._broker.loop.create_future()
 
         def wanted() -> bool:
             return not found.cancelled()
 
-        def done(matched: bool) -> None:
+        def done(verdict: Verdict) -> None:
             if wanted():
-                found.set_result(matched)
+                found.set_result(verdict)
 
-        if not self._broker.hashes.check(verdict.hash, verdict.secret, wanted, done):
-            return False
+        if not self._broker.workers.run(later, wanted, done):
+            return Refusal("too many logins at once")
         return await found
 
     def stream(self, account: str, name: str) -> Shelf | None:
