@@ -273,9 +273,13 @@ class Broker:
         """Tell clients that understand it to move on."""
         self.lame_duck_mode = True
         for session in self.sessions.values():
-            if session.connected and session.connect.protocol >= 1:
-                session.send(self.info_line(session))
+            self.send_away(session)
         self.flush()
+
+    def send_away(self, session: Session) -> None:
+        """Ask a client to find another server, if it understands that."""
+        if session.connected and session.connect.protocol >= 1:
+            session.send(self.info_line(session, ldm=True))
 
     def apply(self, options: Options) -> None:
         """Take reloaded options; clients that would no longer get in have to go."""
@@ -413,7 +417,7 @@ class Broker:
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
 
-    def info_line(self, session: Session, connected: bool = False) -> bytes:
+    def info_line(self, session: Session, connected: bool = False, ldm: bool = False) -> bytes:
         websocket = session.client_type == "websocket"
         template = self._websocket_info if websocket else self._info
         hidden = not connected and bool(self.options.no_auth_user) and not websocket
@@ -430,7 +434,7 @@ class Broker:
                 nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,
-                ldm=self.lame_duck_mode,
+                ldm=ldm or self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",
                 acc_is_sys=connected and session.account is self.system_account,

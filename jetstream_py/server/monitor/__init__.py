@@ -20,7 +20,6 @@ from jetstream_py.server.sockets import listening
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.server import HttpServer
-    from jetstream_py.server.monitor.viewer import Viewer
 
 __all__ = ["Monitor", "MonitorState", "MonitorUnavailable", "start_monitor"]
 
@@ -78,16 +77,16 @@ async def _knock(sock: socket.socket) -> None:
 
 
 async def start_monitor(
-    broker: BrokerView, host: str, port: int, viewer: Viewer | None = None
+    broker: BrokerView, host: str, port: int, state: MonitorState | None = None
 ) -> Monitor:
-    """Listen at once. aiohttp, which is half as large as the rest of the server, is imported when the
-    first client knocks; it waits in the backlog meanwhile. Without a `viewer` no messages are shown.
+    """Listen at once, and say so in `state`. aiohttp, which is half as large as the rest of the server, is
+    imported when the first client knocks; it waits in the backlog meanwhile.
 
     Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
     """
     if importlib.util.find_spec("aiohttp") is None:
         raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
     sock = listening(host, port, limits.MONITOR_BACKLOG)
-    state = MonitorState(host, sock.getsockname()[1])
-    state.viewer = viewer
+    state = state or MonitorState()
+    state.host, state.port = host, sock.getsockname()[1]
     return Monitor(broker, sock, state)

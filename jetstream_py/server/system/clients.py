@@ -29,7 +29,8 @@ class ClientInfo(msgspec.Struct, kw_only=True):
     client_type: str
 
 
-def client_info(peer: PeerView) -> ClientInfo:
+def client_info(peer: PeerView, stop_ns: int = 0) -> ClientInfo:
+    """`stop_ns`: it is gone, since then."""
     said, who = peer.connect, peer.identity
     info = ClientInfo(
         start=gotext.rfc3339_nano(peer.start_ns),
@@ -46,9 +47,9 @@ def client_info(peer: PeerView) -> ClientInfo:
         kind=peer.kind,
         client_type="nats",
     )
-    if peer.stop_ns:
+    if stop_ns:
         info.rtt = round((peer.rtt or 0.0) * 1e6) * 1000 or UNSET
-        info.stop = gotext.rfc3339_nano(peer.stop_ns)
+        info.stop = gotext.rfc3339_nano(stop_ns)
     return info
 
 

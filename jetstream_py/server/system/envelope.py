@@ -30,6 +30,15 @@ class ServerInfo(msgspec.Struct, kw_only=True):
     time: str
 
 
+class Event(msgspec.Struct, kw_only=True):
+    """What every event begins with."""
+
+    type: str
+    id: str
+    timestamp: str
+    server: ServerInfo
+
+
 class Error(msgspec.Struct):
     code: int
     description: str
