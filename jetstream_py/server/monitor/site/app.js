@@ -10,6 +10,7 @@ import { Bucket, Buckets, Stream, Streams } from "./streams.js";
 const PERIOD = 2000; // between two looks ...
 const SHARE = 20; // ... and at least so many times as long as the last one took
 const HISTORY_PERIOD = 10_000;
+const SHORT = 900; // a rate over less time than this says more about chance
 
 const JSZ = "/jsz?accounts=1&streams=1&consumers=1&limit=1024";
 const NO_HISTORY = { interval: 5, samples: { time: [], in_msgs: [], in_bytes: [], out_msgs: [], out_bytes: [], connections: [], storage: [], memory: [] } };
@@ -24,7 +25,7 @@ let looking = 0; // number of the look that counts; an older one is dropped
 let lost = ""; // since when the server does not answer
 let history = NO_HISTORY;
 let historyAt = -Infinity;
-let last; // /varz and its time, to make rates of
+let last; // counters, their time and the rates made of them
 
 // -- where we are -----------------------------------------------------------------------------------
 
@@ -78,7 +79,7 @@ async function ask({ needs, path }) {
     get("/varz"),
     wants("jsz") ? get(JSZ + (wants("config") ? "&config=1" : "")) : {},
     wants("connz") ? get(path) : {},
-    stale ? get("/history") : null,
+    stale && wants("history") ? get("/history") : null,
   ]);
   if (past) {
     history = past;
@@ -90,19 +91,18 @@ async function ask({ needs, path }) {
 /** Per second since the look before; at first, between the last sample of the hour and now. */
 function rates(varz) {
   const at = Date.parse(varz.now);
-  const { samples } = history;
-  const i = samples.time.length - 1;
-  const sampled = (name) => samples[name][i];
-  let before = last;
-  if (!before || before.varz.server_id !== varz.server_id) {
-    before = i < 0 ? null : { at: samples.time[i], value: sampled };
-  }
-  const value = (name) => varz[name];
-  if (!before || at - before.at >= 500) last = { at, value, varz };
-  return (name) => {
-    const seconds = before ? (at - before.at) / 1000 : 0;
-    return seconds > 0 ? Math.max(0, varz[name] - before.value(name)) / seconds : 0;
-  };
+  const same = last?.id === varz.server_id;
+  if (same && at - last.at < SHORT) return last.rate;
+  const before = same ? last : sampled();
+  const seconds = before ? (at - before.at) / 1000 : 0;
+  const rate = (name) => (seconds > 0 ? Math.max(0, varz[name] - before.value(name)) / seconds : 0);
+  last = { at, id: varz.server_id, value: (name) => varz[name], rate };
+  return rate;
+}
+
+function sampled() {
+  const { time, ...columns } = history.samples;
+  return time.length ? { at: time.at(-1), value: (name) => columns[name].at(-1) } : null;
 }
 
 // -- whether it answers -----------------------------------------------------------------------------

@@ -8,10 +8,10 @@ import { Table } from "./table.js";
 
 const BUCKET = "KV_";
 
-/** All streams of all accounts, each with the name of its account. */
+/** All streams of all accounts, each with the id of its account and what people call it. */
 export function streams(jsz) {
-  return (jsz.account_details ?? []).flatMap((account) =>
-    (account.stream_detail ?? []).map((stream) => ({ account: account.name, ...stream })));
+  return (jsz.account_details ?? []).flatMap(({ id, name, stream_detail = [] }) =>
+    stream_detail.map((stream) => ({ account: id, accountName: name, ...stream })));
 }
 
 export function consumers(jsz) {
@@ -58,7 +58,7 @@ const STATE = [
 ];
 
 const LAST = { name: "Last message", value: (row) => row.state.last_ts, text: (row) => ago(row.state.last_ts) };
-const ACCOUNT = { name: "Account", value: (row) => row.account };
+const ACCOUNT = { name: "Account", value: (row) => row.accountName };
 
 const OFF = "JetStream is off. Start the server with -js to store messages.";
 
