@@ -299,7 +299,7 @@ def test_messages_need_a_password_where_clients_do(guarded: Client, window: Open
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     expect(table).to_be_hidden()
     sign_in(page, "ann", "wrong")
-    expect(page.get_by_role("alert")).to_have_text("The server does not let you in with that.")
+    expect(page.get_by_role("alert")).to_have_text("User, password or token are not right")
     expect(page.get_by_label("Password or token")).to_be_focused()
     sign_in(page, "ann", "secret")
     expect(table.locator("tbody tr")).to_have_count(50)

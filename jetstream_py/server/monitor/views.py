@@ -123,13 +123,13 @@ async def _admit(viewer: Viewer, visitor: Visitor) -> User:
         )
     user = await viewer.user(credentials(visitor.authorization), visitor.ip)
     if user is None:
-        raise Refusal(401, "The user, password or token is not right, or missing\n")
+        raise Refusal(401, "User, password or token are not right\n")
     return user
 
 
 def _ask(viewer: Viewer, user: User, account: str, name: str, query: str) -> Asked:
     if account != user.account:
-        raise Refusal(403, f"You are in account {user.account}\n")
+        raise Refusal(403, f"You are in account {user.account}, not in this one\n")
     shelf = viewer.stream(account, name)
     if shelf is None:
         raise Refusal(404, "No such stream\n")

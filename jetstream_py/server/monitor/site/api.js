@@ -43,8 +43,9 @@ export function use(user, password) {
   authorization = `Basic ${btoa(String.fromCharCode(...data))}`;
 }
 
-export function forget() {
-  authorization = "";
+/** Did somebody sign in? */
+export function known() {
+  return authorization !== "";
 }
 
 /** A path of parts that may hold anything. */

@@ -100,13 +100,14 @@ export class Messages {
 
   refused(error) {
     if (!(error instanceof api.Refused)) throw error;
-    if (error.status === 401) {
-      this.door.open();
+    const { status, message } = error;
+    if (status === 401 || (status === 403 && api.known())) {
+      this.door.open(api.known() ? message : "");
       this.list.hidden = true;
       return;
     }
     this.list.hidden = false;
-    setText(this.note, error.message);
+    setText(this.note, message);
   }
 
   async open(row) {
@@ -126,10 +127,8 @@ class Door {
     this.user = h("input", { autocomplete: "username", id: "door-user" });
     this.password = h("input", { type: "password", autocomplete: "current-password", id: "door-password" });
     this.said = h("p", { class: "note", role: "alert" });
-    this.tried = false;
     const submit = (event) => {
       event.preventDefault();
-      this.tried = true;
       api.use(this.user.value, this.password.value);
       this.password.value = "";
       enter();
@@ -141,10 +140,11 @@ class Door {
       h("button", {}, "Sign in"), this.said);
   }
 
-  open() {
+  /** `said`: what the server said to those who were here before. */
+  open(said) {
     this.element.hidden = false;
-    setText(this.said, this.tried ? "The server does not let you in with that." : "");
-    if (this.tried) this.password.focus();
+    setText(this.said, said);
+    if (said) this.password.focus();
   }
 
   close() {
