@@ -124,7 +124,7 @@ class JetStreamPart:
         broker.jetstream = True
         broker.jetstream_domain = settings.domain
         broker.jetstream_view = JetStreamMonitor(
-            broker, self._tenants, self._config, self._limits, self.api_counts
+            broker, self.tenants, self._config, self._limits, self.api_counts
         )
 
     def _tell_start(self, took: float) -> None:
@@ -240,7 +240,7 @@ class JetStreamPart:
             **({"strict": True} if settings.strict else {}),
         }
 
-    def _tenants(self) -> list[Tenant]:
+    def tenants(self) -> list[Tenant]:
         return [
             Tenant(name, part.js, part.api, part.account.options.jetstream or StreamLimits())
             for name, part in self.accounts.items()

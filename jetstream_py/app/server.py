@@ -149,9 +149,11 @@ class App:
         part.serve()
 
     async def _start_monitor(self, port: int) -> Monitor:
+        from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
+        self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
             monitor = await start_monitor(self.broker, host, port, self._monitoring)
         except OSError as error:

@@ -156,7 +156,7 @@ class Broker:
         self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._workers = Workers(loop.call_soon_threadsafe)
+        self.workers = Workers(loop.call_soon_threadsafe)
         self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
@@ -389,7 +389,7 @@ class Broker:
 
         if isinstance(verdict, Ask):
             self.callout.ask(session, verdict.callout, done)
-        elif not self._workers.run(verdict, lambda: not session.closed, done):
+        elif not self.workers.run(verdict, lambda: not session.closed, done):
             self.auth_violation(session, Refusal("too many logins at once"))
 
     def _conclude(self, session: Session, verdict: Verdict) -> None:
