@@ -20,12 +20,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[monitor]'
+	$(PIP) install -e '.[auth,monitor]'
 	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[monitor,test,check]'
+	$(PIP) install -e '.[auth,monitor,test,check]'
 	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@ $(RUN_STAMP)
 

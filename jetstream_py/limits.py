@@ -22,6 +22,13 @@ RESPONSES_EXPIRE: Final = 120.0  # ... within so many seconds
 LAME_DUCK_DURATION: Final = 120.0
 LAME_DUCK_GRACE: Final = 10.0
 DEFAULT_PORT: Final = 4222
+SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may still be answered ...
+SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
+SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over
+HELD_INPUT: Final = 64 * 1024  # bytes that may wait while credentials are checked
+HASH_THREADS: Final = 2  # threads that check bcrypt hashes ...
+HASH_QUEUE: Final = 1024  # ... and logins that may wait for them
+GRANTS: Final = 4096  # reply subjects that a client with `allow_responses` may still answer
 
 # Ten thousand clients may come back at once after a restart; the kernel caps this by its own limit.
 BACKLOG: Final = 4096
@@ -34,11 +41,22 @@ LINGERING: Final = 1_000
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
 LINE_CACHE_LEN: Final = 256  # longer control lines are parsed each time
 SIZE_CACHE: Final = 16_384  # spellings of a payload size, per process
+PERMISSION_CACHE: Final = 16_384  # subjects of which a user's rule knows the answer
+MAPPING_CACHE: Final = 16_384  # subjects of which an account knows whether it maps them
+RIGHTS: Final = 1024  # kinds of users of an account that have lines of their own
 ROUTE_CACHE: Final = 65_536  # resolved literal subjects and inbox prefixes per account
 
 # -- configuration files ---------------------------------------------------------------------------
 CONFIG_FILE_SIZE: Final = 16 * 1024 * 1024
 CONFIG_DEPTH: Final = 64  # nested blocks and includes
+
+# -- JWTs ------------------------------------------------------------------------------------------
+JWT_SIZE: Final = 1024 * 1024  # characters of a token; an account's may list thousands of keys
+JWT_CACHE: Final = 1_000  # accounts that a cache resolver keeps unless told otherwise
+JWT_CACHE_TTL: Final = 3_600.0  # seconds it keeps them without use
+JWT_FETCH: Final = 1.9  # seconds that an account server may take
+SERVICE_ECHO: Final = 64  # bytes of a request that the log repeats
+TEMPLATE_SUBJECTS: Final = 4_096  # that one entry of a scope may become: tags multiply
 
 # -- monitoring ------------------------------------------------------------------------------------
 MONITOR_LIMIT: Final = 1024  # default page of /connz and /subsz

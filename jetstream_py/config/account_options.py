@@ -65,6 +65,7 @@ class User(msgspec.Struct, frozen=True):
     issuer: str = ""  # the key that signed
     jwt: str = ""
     bearer: bool = False
+    proxy_required: bool = False
     tags: tuple[str, ...] = ()
 
 
@@ -100,6 +101,7 @@ class Import(msgspec.Struct, frozen=True):
     share: bool = False  # the service is told who asks
     allow_trace: bool = False
     token: str = ""  # activation
+    prefix: str = ""  # of a stream: `to` was made with it
 
 
 class Destination(msgspec.Struct, frozen=True):
@@ -128,6 +130,16 @@ class StreamLimits(msgspec.Struct, frozen=True):
     max_bytes_required: bool = False
 
 
+class AuthCallout(msgspec.Struct, frozen=True):
+    """Somebody else decides who may connect."""
+
+    issuer: str
+    account: str = GLOBAL_ACCOUNT
+    users: tuple[str, ...] = ()  # who are judged here, as they have to be there to judge
+    xkey: str = ""
+    allowed_accounts: tuple[str, ...] = ()
+
+
 class AccountOptions(msgspec.Struct, frozen=True):
     """A subject space and its rules."""
 
@@ -149,19 +161,19 @@ class AccountOptions(msgspec.Struct, frozen=True):
     expires: int = 0
     issuer: str = ""
     jwt: str = ""
-    signing_keys: tuple[str, ...] = ()
+    issued: int = 0
+    name_tag: str = ""  # what people call it; `name` is its key
+    signing_keys: tuple[str, ...] = ()  # those whose users say themselves what they may
+    scopes: tuple[tuple[str, User], ...] = ()  # those that say it for their users, in templates
+    disallow_bearer: bool = False
+    callout: AuthCallout | None = None
     revocations: tuple[tuple[str, int], ...] = ()  # user or *, second until which it is void
     default_permissions: Permissions | None = None
 
-
-class AuthCallout(msgspec.Struct, frozen=True):
-    """Somebody else decides who may connect."""
-
-    issuer: str
-    account: str = GLOBAL_ACCOUNT
-    users: tuple[str, ...] = ()  # who are judged here, as they have to be there to judge
-    xkey: str = ""
-    allowed_accounts: tuple[str, ...] = ()
+    @property
+    def stores(self) -> bool:
+        """May it use JetStream? With tiers there are no limits beside them."""
+        return self.jetstream is not None or bool(self.tiers)
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -173,6 +185,7 @@ class Operator(msgspec.Struct, frozen=True):
     directory: str = ""
     url: str = ""
     allow_delete: bool = False
+    hard_delete: bool = False  # remove files of deleted accounts instead of renaming them
     interval: float = 0.0  # of a full resolver: seconds between syncs, no effect on one server
     limit: int = 0  # accounts kept; 0: no limit
     ttl: float = 0.0  # of a cache resolver

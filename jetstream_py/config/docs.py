@@ -11,14 +11,9 @@ import sys
 from typing import Final
 
 from jetstream_py.config import durations
-from jetstream_py.config.blocks import (
-    AUTHORIZATION_KEYS,
-    BATCH_KEYS,
-    JETSTREAM_KEYS,
-    LIMIT_KEYS,
-    USER_KEYS,
-)
+from jetstream_py.config.authorization import AUTHORIZATION_KEYS, USER_KEYS
 from jetstream_py.config.flags import usage
+from jetstream_py.config.jetstream import BATCH_KEYS, JETSTREAM_KEYS, LIMIT_KEYS
 from jetstream_py.config.options import Options
 from jetstream_py.config.reload import OPTIONS, get
 from jetstream_py.config.schema import KEYS

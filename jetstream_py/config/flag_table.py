@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from jetstream_py.config import schema
-from jetstream_py.config.blocks import clear_text
 from jetstream_py.config.draft import Draft, Refusal
 from jetstream_py.config.kinds import checked_server_name
 
@@ -53,7 +52,7 @@ def _option(*fields: str) -> Effect:
 
 def _login(field: str) -> Effect:
     def set_part(draft: Draft, name: str, value: str) -> None:
-        setattr(draft.login, field, clear_text(value))
+        setattr(draft.login, field, value)
 
     return set_part
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from jetstream_py.config import kinds
-from jetstream_py.config.blocks import set_authorization, set_jetstream, set_store_dir
-from jetstream_py.config.draft import Draft
+from jetstream_py.config.accounts import set_accounts
+from jetstream_py.config.authorization import callout_faults, set_authorization
+from jetstream_py.config.draft import Draft, Problem
+from jetstream_py.config.jetstream import set_jetstream, set_store_dir
+from jetstream_py.config.mappings import MAPPINGS
 from jetstream_py.config.parser import Block, Value
 from jetstream_py.config.tables import Table, ignored, key, read_block, refused, table
 
 # Why a key is refused: what would happen if it was ignored.
 _PLAIN_TEXT: Final = "without it, clients would talk plain text"
 _OPEN_TO_ALL: Final = "without it, clients could do what they should not"
-_WRONG_SUBJECTS: Final = "without it, messages would go to other subjects"
 # Why a key has no effect.
 _ONE_NODE: Final = "this server runs on its own"
 _NO_TLS: Final = "this version has no TLS"
@@ -72,8 +74,20 @@ KEYS: Final[Table] = table(
     # -- who may connect ----
     key("authorization", kinds.BLOCK, "authorization", "see below", set_authorization),
     key("no_auth_user", kinds.TEXT, "no_auth_user", "user of clients without credentials"),
-    key("system_account system", kinds.ACCOUNT_NAME, "system_account", "only `$SYS`"),
-    refused("accounts", _OPEN_TO_ALL),
+    key(
+        "system_account system",
+        kinds.ACCOUNT_NAME,
+        "system_account",
+        "account of the server's own messages",
+    ),
+    key(
+        "accounts",
+        kinds.Kind("block or array of names", kinds.anything),
+        "accounts",
+        "see below",
+        set_accounts,
+    ),
+    key("mappings maps", MAPPINGS, "mappings", "of clients without an account"),
     refused("operator operators root roots", _OPEN_TO_ALL),
     refused("resolver account_resolver accounts_resolver", _OPEN_TO_ALL),
     refused("resolver_tls", _OPEN_TO_ALL),
@@ -228,7 +242,6 @@ KEYS: Final[Table] = table(
     ),
     ignored("default_js_domain", kinds.BLOCK, _ONE_NODE),
     # -- other servers ----
-    refused("mappings maps", _WRONG_SUBJECTS),
     ignored("cluster", kinds.BLOCK, _ONE_NODE),
     ignored("gateway", kinds.BLOCK, _ONE_NODE),
     ignored("leafnodes leaf", kinds.BLOCK, _ONE_NODE),
@@ -240,3 +253,5 @@ KEYS: Final[Table] = table(
 def read_tree(tree: Block, draft: Draft) -> None:
     """Apply a parsed file to a draft."""
     read_block(KEYS, tree, draft)
+    if not draft.errors:
+        draft.errors.extend(Problem(None, text) for text in callout_faults(draft))

@@ -24,7 +24,7 @@ _NOT_NEGATIVE_TIMES: Final = ("ping_interval", "write_deadline")
 
 def settle(draft: Draft) -> Options:
     """The options of the draft, complete but not checked."""
-    draft.options.authorization = draft.login.authorization()
+    draft.options.authorization = draft.authorization()
     return draft.options
 
 
@@ -60,9 +60,9 @@ def _bad_domain(domain: str) -> Iterator[str]:
 
 def _unknown_users(draft: Draft) -> Iterator[str]:
     name = draft.options.no_auth_user
-    if name and not draft.login.users:
+    if name and not draft.users:
         yield f"no_auth_user: {gotext.quote(name)} present, but users/nkeys are not defined"
-    elif name and name not in [user.name for user in draft.login.users]:
+    elif name and name not in [user.nkey or user.name for user in draft.users]:
         yield (
             f"no_auth_user: {gotext.quote(name)} not present as user or nkey in authorization "
             "block or account configuration"

@@ -24,9 +24,9 @@ from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
-from jetstream_py.engine.transform import Transform, compile_transform
 from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
+from jetstream_py.transforms.make import Transform, compile_transform
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig

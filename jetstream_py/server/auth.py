@@ -1,40 +1,162 @@
 """Who may in: the one place where credentials are judged.
 
 Sans-IO and without side effects. Comparisons take the same time for every wrong answer, and a missing
-or empty password never matches.
+or empty password never matches. A bcrypt hash takes long on purpose, so it is not checked here: the
+verdict is then a `Hashed`, for whoever has threads for it.
 """
 
 from __future__ import annotations
 
 import hmac
+import re
+from base64 import urlsafe_b64decode
+from typing import Final, NamedTuple, Protocol
 
+from jetstream_py import nkey
+from jetstream_py.config.account_options import User
 from jetstream_py.config.options import Options
+from jetstream_py.config.secret import Secret
 from jetstream_py.server.connect import ConnectOptions
 
-
-def authenticate(options: Options, client: ConnectOptions) -> str | None:
-    """The name of the user that the client proved to be ("" for token holders and where nobody is
-    asked), or None when it is refused."""
-    auth = options.authorization
-    if not auth.required:
-        return client.user
-    if options.no_auth_user and not _has_credentials(client):
-        return options.no_auth_user
-    if auth.token:
-        return "" if _equal(auth.token, client.auth_token) else None
-    for user in auth.users:
-        if user.name == client.user:
-            return user.name if _equal(user.password, client.password) else None
-    return None
+NOBODY: Final = User()
+_BCRYPT: Final = re.compile(r"\$2[abxy]\$\d\d\$")
 
 
-def still_valid(options: Options, client: ConnectOptions, user: str) -> bool:
-    """After a reload: would the same client get in as the same user?"""
-    return authenticate(options, client) == user
+class Attempt(NamedTuple):
+    """A client that wants in."""
+
+    client: ConnectOptions
+    nonce: str = ""
+    ip: str = ""
+    connection_type: str = "STANDARD"
+    names: tuple[str, ...] = ()  # of its certificate
+    no_auth_user: str = ""  # who it is if it says nothing
+    now: float = 0.0  # seconds since 1970
 
 
-def _has_credentials(client: ConnectOptions) -> bool:
-    return bool(client.user or client.password or client.auth_token)
+class Refusal(NamedTuple):
+    """Not this one."""
+
+    why: str = ""  # for the log
+    text: str = "Authorization Violation"  # for the client
+
+
+class Hashed(NamedTuple):
+    """In, if the secret belongs to the hash."""
+
+    user: User
+    hash: str
+    secret: str
+
+
+Verdict = User | Hashed | Refusal
+
+
+class Operator(Protocol):
+    """The judge of JWTs."""
+
+    def authenticate(self, attempt: Attempt) -> User | Refusal: ...
+
+    def still_valid(self, user: User, now: float) -> bool: ...
+
+
+class Guard:
+    """Judges clients by the server's options."""
+
+    def __init__(self, options: Options, operator: Operator | None = None) -> None:
+        self._auth = auth = options.authorization
+        self._operator = operator
+        self._no_auth_user = options.no_auth_user
+        self._by_certificate = options.tls is not None and options.tls.verify_and_map
+        self._by_name = {user.name: user for user in auth.users if not user.nkey}
+        self._by_key = {user.nkey: user for user in auth.users if user.nkey}
+        self.required = auth.required or operator is not None
+        self.wants_nonce = bool(self._by_key or operator or options.always_enable_nonce)
+
+    def default(self, no_auth_user: str = "") -> User | None:
+        """Who a client is that has not said anything yet; None: it must."""
+        if not self.required:
+            return NOBODY
+        return self._user(no_auth_user or self._no_auth_user)
+
+    def judge(self, attempt: Attempt) -> Verdict:
+        verdict = self._judge(attempt)
+        user = verdict.user if isinstance(verdict, Hashed) else verdict
+        if (
+            isinstance(user, User)
+            and user.connection_types
+            and attempt.connection_type not in user.connection_types
+        ):
+            return Refusal("connection type is not allowed")
+        return verdict
+
+    def _judge(self, attempt: Attempt) -> Verdict:
+        client = attempt.client
+        if client.account:
+            return Refusal("accounts are not a client's to choose")
+        if not self.required:
+            return User(name=client.user)
+        if self._by_certificate:
+            return self._by_peer_names(attempt.names)
+        if self._operator is not None and client.jwt:
+            return self._operator.authenticate(attempt)
+        if self._by_key and client.nkey:
+            return self._by_signature(client, attempt.nonce)
+        if not (client.user or client.password or client.auth_token):
+            return self.default(attempt.no_auth_user) or Refusal()
+        if self._auth.token:
+            holder = User(password=self._auth.token)
+            return self._by_secret(holder, self._auth.token, client.auth_token)
+        user = self._by_name.get(client.user)
+        return Refusal() if user is None else self._by_secret(user, user.password, client.password)
+
+    def _by_peer_names(self, names: tuple[str, ...]) -> Verdict:
+        for name in names:
+            user = self._user(name)
+            if user is not None:
+                return user
+        return Refusal("no user for the certificate")
+
+    def _by_signature(self, client: ConnectOptions, nonce: str) -> Verdict:
+        user = self._by_key.get(client.nkey)
+        if user is None or not nonce:
+            return Refusal()
+        if not nkey.verify(client.nkey, nonce.encode(), signature(client.sig)):
+            return Refusal("signature not verified")
+        return user
+
+    def _by_secret(self, user: User, secret: Secret, given: str) -> Verdict:
+        if _BCRYPT.match(secret):
+            return Hashed(user, secret, given) if given else Refusal()
+        return user if _equal(secret, given) else Refusal()
+
+    def _user(self, name: str) -> User | None:
+        if not name:
+            return None
+        return self._by_name.get(name) or self._by_key.get(name)
+
+    def still(self, user: User, attempt: Attempt) -> User | None:
+        """After a reload: who is this client now? None: nobody who may stay."""
+        if user.jwt:
+            valid = self._operator is not None and self._operator.still_valid(user, attempt.now)
+            return user if valid else None
+        if not user.password and not user.nkey:
+            verdict = self.judge(attempt)  # nobody asked who it was, or no_auth_user
+            return verdict if isinstance(verdict, User) else None
+        now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
+        if not user.name and not user.nkey:
+            now = User(password=self._auth.token)
+        if now is None or not self.required or now.password != user.password:
+            return None
+        return now if now.account == user.account else None
+
+
+def signature(text: str) -> bytes:
+    """A client's signature, in either alphabet of base64, with padding or without; empty: it is none."""
+    try:
+        return urlsafe_b64decode(text.replace("+", "-").replace("/", "_").rstrip("=") + "==")
+    except ValueError:
+        return b""
 
 
 def _equal(secret: str, given: str) -> bool:

@@ -11,34 +11,46 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
-from jetstream_py import nkey
+from jetstream_py import limits, nkey
 from jetstream_py.clock import Clock
+from jetstream_py.config.account_options import GLOBAL_ACCOUNT, Permissions, User
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import quote
 from jetstream_py.log import Log
-from jetstream_py.server import auth, info, proto
+from jetstream_py.nuid import Nuid
+from jetstream_py.server import info, proto
+from jetstream_py.server.accounts import Account, Accounts
+from jetstream_py.server.auth import Attempt, Guard, Hashed, Operator, Refusal
 from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.router import Router
+from jetstream_py.server.hashing import HashChecker
+from jetstream_py.server.permissions import Rights
+from jetstream_py.server.services import WaysBack
 from jetstream_py.server.session import NO_LINK, Link, Session
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.timers import Timers
 
-GLOBAL_ACCOUNT = "$G"
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
+_NONCE_BYTES = 11
+_LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TOKEN_LENGTH = 6
 
 
-class Account:
-    """A subject space of its own."""
+class Events(Protocol):
+    """Who is told of clients that come and go."""
 
-    def __init__(self, name: str, options: Options) -> None:
-        self.name = name
-        self.router = Router(use_caches=not options.disable_sublist_cache)
+    def connected(self, session: Session) -> None: ...
+
+    def disconnected(self, session: Session) -> None: ...
+
+    def auth_error(self, session: Session, reason: str) -> None: ...
 
 
 class ClosedSub(msgspec.Struct, frozen=True):
@@ -96,8 +108,14 @@ class Broker:
         self.started_ns = self.config_loaded_ns = clock.now_ns()
         self.host = options.host
         self.port = options.port
-        self.default_account = Account(GLOBAL_ACCOUNT, options)
-        self.accounts = {GLOBAL_ACCOUNT: self.default_account}
+        self.events: Events | None = None
+        self.ways_back = WaysBack(self)
+        self._accounts = Accounts(self)
+        self.accounts = self._accounts.by_name
+        self.operator: Operator | None = None
+        self._rights: dict[Permissions, Rights] = {}
+        self.new_id = Nuid(os.urandom).next
+        self._hashes = HashChecker(loop.call_soon_threadsafe)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
@@ -122,9 +140,17 @@ class Broker:
     def _use(self, options: Options) -> None:
         """Derive everything that depends on options a reload may change."""
         self.options = options
-        self.auth_required = options.authorization.required
+        self.guard = Guard(options, self.operator)
+        self._rights.clear()
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
+        self._describe(options)
+        self._accounts.configure(options)
+        self.default_account = self.accounts[GLOBAL_ACCOUNT]
+        self.system_account = self.accounts[options.system_account]
+
+    def _describe(self, options: Options) -> None:
+        """What all clients are told of the server."""
         host, port = info.advertised(options.client_advertise, self.host, self.port)
         self._info = info.template(
             server_id=self.server_id,
@@ -139,14 +165,23 @@ class Broker:
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
         self.host, self.port = host, port
-        self._use(self.options)
+        self._describe(self.options)
 
     # -- connections come and go ------------------------------------------------------------------
 
     def open_session(self, link: Link, ip: str, port: int) -> Session:
         """A client connected. The link greets it once it knows its session."""
-        session = Session(self, link, self._next_cid, ip, port)
+        session = Session(self, self.default_account, link, self._next_cid, ip, port)
         self._next_cid += 1
+        user = self.guard.default()
+        if user is None:
+            session.awaiting_auth = True
+        else:
+            session.become(user)
+            session.map_by_account()
+            session.implicit_connect = bool(self.options.no_auth_user)
+        if self.guard.wants_nonce:
+            session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
         self.total_connections += 1
         self.sessions[session.cid] = session
         return session
@@ -182,11 +217,14 @@ class Broker:
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
+        if session.account.sessions.pop(session.cid, None) is not None and self.events is not None:
+            self.events.disconnected(session)
         self._remember(session, subs)
 
     def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
         for i, count in enumerate(_traffic(session)):
             self._gone[i] += count
+            session.account.gone[i] += count
         fields = {
             name: getattr(session, name)
             for name in ClosedSession.__struct_fields__
@@ -210,51 +248,141 @@ class Broker:
         """Take reloaded options; clients that would no longer get in have to go."""
         self._use(options)
         self.config_loaded_ns = self.clock.now_ns()
-        known = {user.name for user in options.authorization.users}
-        for account in self.accounts.values():
-            account.router.forget_all()
+        known = {user.name or user.nkey for user in options.authorization.users}
         for session in list(self.sessions.values()):
             session.apply_options()
-            if not session.connected or auth.still_valid(options, session.connect, session.user):
+            if not session.connected:
                 continue
-            if session.user and session.user not in known:
+            user = self.guard.still(session.identity, self._attempt(session))
+            if user is not None and user.account in self.accounts:
+                self._review(session, user)
+            elif session.user and session.user not in known:
                 self.close_session(session, proto.CLIENT_CLOSED)
             else:
                 self.auth_violation(session)
         self.flush()
 
+    def _review(self, session: Session, user: User) -> None:
+        """A client stays: as the user that it is now."""
+        if user.permissions != session.identity.permissions:
+            session.become(user)
+            session.review_subs()
+            session.account.router.forget_all()
+        elif user != session.identity:
+            session.become(user)
+
     # -- decisions that sessions ask for ----------------------------------------------------------
 
-    def authenticate(self, session: Session, client: ConnectOptions) -> bool:
-        user = auth.authenticate(self.options, client)
-        if user is None or client.account:  # accounts are not a client's to choose
-            self.auth_violation(session)
-            return False
-        session.user = user
-        session.awaiting_auth = False
-        return True
+    def authenticate(self, session: Session, client: ConnectOptions) -> None:
+        """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
+        verdict = self.guard.judge(self._attempt(session))
+        if not isinstance(verdict, Hashed):
+            self._settle(session, verdict)
+            return
+        session.held = True
+        session.awaiting_auth = True
+        session.link.hold()
+        user = verdict.user
 
-    def auth_violation(self, session: Session) -> None:
-        who = session.connect.user
-        self.violation(session, "authentication error" + (f" - User {quote(who)}" if who else ""))
-        self.close_session(session, proto.AUTHENTICATION_VIOLATION, "Authorization Violation")
+        def done(matched: bool) -> None:
+            self.conclude(session, user if matched else Refusal())
+
+        if not self._hashes.check(verdict.hash, verdict.secret, lambda: not session.closed, done):
+            self.auth_violation(session)
+
+    def conclude(self, session: Session, verdict: User | Refusal) -> None:
+        """What a held session waited for."""
+        if session.closed:
+            return
+        try:
+            self._settle(session, verdict)
+        except proto.Fault as fault:
+            session.fail(fault)
+        if not session.closed:
+            session.release()
+        self.flush_soon()
+
+    def _settle(self, session: Session, verdict: User | Refusal) -> None:
+        if isinstance(verdict, Refusal):
+            self.auth_violation(session, verdict)
+            return
+        account = self.account_of(verdict)
+        most = account.options.max_connections
+        if 0 <= most <= len(account.sessions) and session.cid not in account.sessions:
+            error = "maximum account active connections exceeded"
+            self.violation(session, error)
+            self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
+            return
+        session.admit(verdict)
+        if verdict.expires:
+            left = verdict.expires - self.clock.now_ns() / 1e9
+            self.timers.call_later(max(0.0, left), lambda: self._expire(session, verdict))
+
+    def _expire(self, session: Session, user: User) -> None:
+        if not session.closed and session.identity is user:
+            error = "User Authentication Expired"
+            self.violation(session, error)
+            self.close_session(session, proto.AUTHENTICATION_EXPIRED, error)
+
+    def _attempt(self, session: Session) -> Attempt:
+        return Attempt(session.connect, session.nonce, session.ip, now=self.clock.now_ns() / 1e9)
+
+    def account_of(self, user: User) -> Account:
+        return self.accounts.get(user.account, self.default_account)
+
+    def rights_of(self, user: User) -> Rights | None:
+        """The compiled permissions of a user, one object for all that have the same."""
+        given = user.permissions
+        if given is None:
+            return None
+        rights = self._rights.get(given)
+        if rights is None:
+            if len(self._rights) >= limits.RIGHTS:
+                self._rights.clear()
+            rights = self._rights[given] = Rights(given)
+        return rights
+
+    def move(self, session: Session, account: Account) -> None:
+        """A session is a connection of this account now."""
+        session.account.sessions.pop(session.cid, None)
+        account.sessions[session.cid] = session
+        account.total_connections += 1
+        if self.events is not None:
+            self.events.connected(session)
+
+    def new_token(self) -> bytes:
+        """A word that nobody can guess."""
+        return bytes([_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(_TOKEN_LENGTH)])
+
+    def auth_violation(self, session: Session, refusal: Refusal = Refusal()) -> None:  # noqa: B008
+        client = session.connect
+        who = f" - User {quote(client.user)}" if client.user else ""
+        who = who or (f" - Nkey {quote(client.nkey)}" if client.nkey else "")
+        self.violation(session, f"authentication error{who}")
+        if self.events is not None:
+            self.events.auth_error(session, refusal.text)
+        self.close_session(session, proto.AUTHENTICATION_VIOLATION, refusal.text)
 
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
 
     def info_line(self, session: Session, connected: bool = False) -> bytes:
         hidden = not connected and bool(self.options.no_auth_user)
+        limit = {"max_payload": session.max_payload} if connected else {}
         return info.render(
             msgspec.structs.replace(
                 self._info,
                 client_id=session.cid,
                 client_ip=session.ip,
-                auth_required=self.auth_required and not hidden,
+                auth_required=self.guard.required and not hidden,
+                nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,
                 ldm=self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",
+                acc_is_sys=connected and session.account is self.system_account,
+                **limit,
             )
         )
 

@@ -164,6 +164,12 @@ class ClientConnection(asyncio.Protocol):
     def pending_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
 
+    def hold(self) -> None:
+        self._transport.pause_reading()
+
+    def release(self) -> None:
+        self._resume()
+
     def _cancel_timers(self) -> None:
         for timer in (self._auth, self._ping):
             if timer is not None:

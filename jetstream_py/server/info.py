@@ -20,6 +20,7 @@ class Info(msgspec.Struct, omit_defaults=True, kw_only=True):
     port: int
     headers: bool
     auth_required: bool = False
+    nonce: str = ""
     max_payload: int
     jetstream: bool = False
     client_id: int
@@ -29,6 +30,7 @@ class Info(msgspec.Struct, omit_defaults=True, kw_only=True):
     connect_urls: list[str] = []
     connect_info: bool = False
     remote_account: str = ""
+    acc_is_sys: bool = False
     api_lvl: int = 0
     xkey: str = ""
     jetstream_py_version: str = ""

@@ -23,7 +23,7 @@ class FakeLink:
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
-        self.is_closed = self.is_connected = False
+        self.is_closed = self.is_connected = self.is_held = False
 
     def flush(self) -> None:
         if self.session.out:
@@ -37,6 +37,12 @@ class FakeLink:
 
     def pending_bytes(self) -> int:
         return 0
+
+    def hold(self) -> None:
+        self.is_held = True
+
+    def release(self) -> None:
+        self.is_held = False
 
     def take(self) -> bytes:
         data = b"".join(self.written)

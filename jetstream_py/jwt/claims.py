@@ -1,0 +1,258 @@
+"""The claims of operators, accounts, users and activations, as they are written in tokens.
+
+What a field leaves out is its zero, as in Go: an account without `limits` may have no connection, a
+user of version 2 without `subs` no subscription. Wrong types make the token unreadable.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from jetstream_py.gotext import quote
+from jetstream_py.jwt.token import Token, TokenError, decode
+
+T = TypeVar("T", bound="Claims")
+
+
+class Subjects(msgspec.Struct):
+    allow: list[str] = []
+    deny: list[str] = []
+
+
+class Replies(msgspec.Struct):
+    max: int = 0
+    ttl: int = 0  # ns
+
+
+class TimesOfDay(msgspec.Struct):
+    start: str = ""
+    end: str = ""
+
+
+class Allowed(msgspec.Struct):
+    """Permissions, of a user or by default."""
+
+    pub: Subjects = msgspec.field(default_factory=Subjects)
+    sub: Subjects = msgspec.field(default_factory=Subjects)
+    resp: Replies | None = None
+
+
+class UserLimits(Allowed):
+    """Everything that a scope can say instead of the user's own token."""
+
+    src: list[str] | str = []
+    times: list[TimesOfDay] = []
+    times_location: str = ""
+    subs: int = 0
+    data: int = 0
+    payload: int = 0
+    bearer_token: bool = False
+    proxy_required: bool = False
+    allowed_connection_types: list[str] = []
+
+    def networks(self) -> list[str]:
+        if isinstance(self.src, str):
+            return [part.strip() for part in self.src.split(",") if part.strip()]
+        return self.src
+
+
+class UserBody(UserLimits):
+    issuer_account: str = ""
+    tags: list[str] = []
+
+
+class Scope(msgspec.Struct):
+    kind: str = ""
+    key: str = ""
+    role: str = ""
+    template: UserLimits = msgspec.field(default_factory=UserLimits)
+
+
+class JetStreamLimits(msgspec.Struct):
+    mem_storage: int = 0
+    disk_storage: int = 0
+    streams: int = 0
+    consumer: int = 0
+    max_ack_pending: int = 0
+    mem_max_stream_bytes: int = 0
+    disk_max_stream_bytes: int = 0
+    max_bytes_required: bool = False
+
+
+class AccountLimits(JetStreamLimits):
+    subs: int = 0
+    data: int = 0
+    payload: int = 0
+    imports: int = 0
+    exports: int = 0
+    wildcards: bool = False
+    disallow_bearer: bool = False
+    conn: int = 0
+    leaf: int = 0
+    tiered_limits: dict[str, JetStreamLimits] = {}
+
+
+class LatencyClaim(msgspec.Struct):
+    sampling: int | str = 0
+    results: str = ""
+
+
+class ExportClaim(msgspec.Struct):
+    name: str = ""
+    subject: str = ""
+    type: str = ""
+    token_req: bool = False
+    revocations: dict[str, int] = {}
+    response_type: str = ""
+    response_threshold: int = 0  # ns
+    service_latency: LatencyClaim | None = None
+    account_token_position: int = 0
+    allow_trace: bool = False
+
+
+class ImportClaim(msgspec.Struct):
+    name: str = ""
+    subject: str = ""
+    account: str = ""
+    token: str = ""
+    to: str = ""
+    local_subject: str = ""
+    type: str = ""
+    share: bool = False
+    allow_trace: bool = False
+
+
+class Weighted(msgspec.Struct):
+    subject: str = ""
+    weight: Annotated[int, msgspec.Meta(ge=0, le=255)] = 0
+    cluster: str = ""
+
+
+class Callout(msgspec.Struct):
+    auth_users: list[str] = []
+    allowed_accounts: list[str] = []
+    xkey: str = ""
+
+
+class TraceClaim(msgspec.Struct):
+    dest: str = ""
+    sampling: int = 0
+
+
+class AccountBody(msgspec.Struct):
+    imports: list[ImportClaim] = []
+    exports: list[ExportClaim] = []
+    limits: AccountLimits = msgspec.field(default_factory=AccountLimits)
+    signing_keys: list[str | Scope] = []
+    revocations: dict[str, int] = {}
+    default_permissions: Allowed = msgspec.field(default_factory=Allowed)
+    mappings: dict[str, list[Weighted]] = {}
+    authorization: Callout = msgspec.field(default_factory=Callout)
+    trace: TraceClaim | None = None
+    cluster_traffic: str = ""
+    tags: list[str] = []
+
+
+class OperatorBody(msgspec.Struct):
+    signing_keys: list[str] = []
+    system_account: str = ""
+    strict_signing_key_usage: bool = False
+    tags: list[str] = []
+
+
+class ActivationBody(msgspec.Struct):
+    subject: str = ""
+    kind: str = ""
+    issuer_account: str = ""
+    tags: list[str] = []
+
+
+class Claims(msgspec.Struct):
+    """What all tokens say."""
+
+    iss: str = ""
+    sub: str = ""
+    aud: str = ""
+    name: str = ""
+    jti: str = ""
+    iat: int = 0
+    nbf: int = 0
+    exp: int = 0
+
+    def time_issues(self, now: float) -> list[str]:
+        """Why it does not hold now."""
+        issues = []
+        if 0 < self.exp < int(now):
+            issues.append("claim is expired")
+        if self.nbf > int(now):
+            issues.append("claim is not yet valid")
+        return issues
+
+
+class OperatorClaims(Claims):
+    nats: OperatorBody = msgspec.field(default_factory=OperatorBody)
+
+
+class AccountClaims(Claims):
+    nats: AccountBody = msgspec.field(default_factory=AccountBody)
+
+
+class UserClaims(Claims):
+    nats: UserBody = msgspec.field(default_factory=UserBody)
+
+
+class ActivationClaims(Claims):
+    nats: ActivationBody = msgspec.field(default_factory=ActivationBody)
+
+
+def read_operator(text: str) -> OperatorClaims:
+    return _convert(decode(text, "operator"), OperatorClaims)
+
+
+def read_account(text: str) -> AccountClaims:
+    claims = _convert(decode(text, "account"), AccountClaims)
+    body = claims.nats
+    kinds = {item.type for item in body.exports} | {item.type for item in body.imports}
+    for kind in sorted(kinds - {"", "stream", "service"}):
+        raise TokenError(f"unknown export type {quote(kind)}")
+    for key in body.signing_keys:
+        if isinstance(key, Scope) and key.kind != "user_scope":
+            raise TokenError("unknown signing key scope %!q(<nil>)")
+    return claims
+
+
+def read_user(text: str) -> UserClaims:
+    return _convert(decode(text, "user"), UserClaims)
+
+
+def read_activation(text: str) -> ActivationClaims:
+    return _convert(decode(text, "activation"), ActivationClaims)
+
+
+def _convert(token: Token, kind: type[T]) -> T:
+    claims: dict[str, Any] = token.claims
+    if token.version == 1:
+        claims = {**claims, "nats": _first_version(token)}
+    return convert(claims, kind)
+
+
+def convert(claims: dict[str, Any], kind: type[T]) -> T:
+    """Claims of the kind; those of another shape are a `TokenError`."""
+    try:
+        return msgspec.convert(claims, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise TokenError(str(error)) from None
+
+
+def _first_version(token: Token) -> dict[str, Any]:
+    """The body of a token of version 1, as version 2 would have it."""
+    claims = token.claims
+    body = {**claims["nats"]}
+    if token.kind == "user":
+        body = {"subs": -1, "data": -1, "payload": -1, **body}
+        body["issuer_account"] = claims.get("issuer_account", "")
+    if "tags" in claims:
+        body["tags"] = claims["tags"]
+    return body

@@ -1,0 +1,107 @@
+"""Every token is judged by nats-server and by us: the same verdict, for the same reason, and when it
+is a good one the same permissions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from jetstream_py.config.account_options import Permissions, Rule, User
+from jetstream_py.jwt import OperatorMode, Refusal, expiry
+from tests.jwt.cases import CASES, chain
+from tests.jwt.world import INFO, Chain, attempt, judge, reason, request
+from tests.support.raw import RawClient
+from tests.support.server import ORACLE, Server, Servers
+
+DIED = "maximum subscriptions exceeded"  # a user without a limit may not subscribe at all
+
+
+@pytest.fixture(scope="module")
+def made() -> Chain:
+    return chain()
+
+
+@pytest.fixture(scope="module")
+def mode(made: Chain) -> OperatorMode:
+    return made.mode()
+
+
+@pytest.fixture(scope="module")
+def real(made: Chain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Servers(tmp_path_factory.mktemp("oracle")) as servers:
+        yield servers.start(ORACLE, made.config(), ["-D"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verdict(name: str, made: Chain, mode: OperatorMode, real: Server) -> None:
+    login = CASES[name](made)
+    verdict = judge(mode, login)
+    client, answer = attempt(real, login)
+    with client:
+        if b"Authorization Violation" in answer:
+            assert isinstance(verdict, Refusal)
+            assert verdict.reason == reason(real, client)
+            assert answer == f"-ERR '{verdict.answer}'\r\n".encode()
+            return
+        assert isinstance(verdict, User), verdict
+        if DIED.encode() in answer:
+            assert verdict.max_subscriptions == 0
+            return
+        assert answer == b""
+        compare(verdict, _info(client), mode)
+
+
+def compare(user: User, info: dict[str, Any] | None, mode: OperatorMode) -> None:
+    if info is None:  # it may not even ask
+        assert user.permissions is not None
+        assert user.permissions.publish is not None
+        return
+    assert (user.nkey, user.account) == (info["user"], info["account"])
+    assert user.name == info.get("user_name", "")
+    assert _shown(user.permissions) == _sorted(info.get("permissions"))
+    ends, said = expiry(user, mode.now()), info.get("expires")
+    assert (ends is None) == (said is None)
+    if ends is not None and said is not None:
+        assert abs(mode.now() + said / 1e9 - ends) < 60
+
+
+def _info(client: RawClient) -> dict[str, Any] | None:
+    body = request(client, INFO)
+    if not body.startswith(b"{"):
+        return None
+    data: dict[str, Any] = json.loads(body)["data"]
+    return data
+
+
+def _sorted(shown: dict[str, Any] | None) -> dict[str, Any] | None:
+    if shown is None:
+        return None
+    rules = {
+        name: {kind: sorted({*subjects}) for kind, subjects in shown[name].items()}
+        for name in ("publish", "subscribe")
+    }
+    return {**shown, **rules}
+
+
+def _shown(permissions: Permissions | None) -> dict[str, Any] | None:
+    """As nats-server shows them."""
+    if permissions is None:
+        return None
+    shown: dict[str, Any] = {
+        "publish": _rule(permissions.publish),
+        "subscribe": _rule(permissions.subscribe),
+    }
+    if given := permissions.responses:
+        ttl = round(given.expires * 1e9)
+        shown["responses"] = {"max": given.max, "ttl": ttl}
+    return shown
+
+
+def _rule(rule: Rule | None) -> dict[str, list[str]]:
+    if rule is None:
+        return {}
+    kinds = {"allow": sorted(rule.allow or ()), "deny": sorted(rule.deny)}
+    return {kind: subjects for kind, subjects in kinds.items() if subjects}
