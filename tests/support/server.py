@@ -180,6 +180,7 @@ class Servers:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.servers: list[Server] = []
+        self.started = 0
 
     def __enter__(self) -> Servers:
         return self
@@ -201,7 +202,8 @@ class Servers:
         port: int = -1,
         host: str | None = "127.0.0.1",
     ) -> Server:
-        directory = self.directory / f"{len(self.servers)}-{kind}"
+        self.started += 1
+        directory = self.directory / f"{self.started}-{kind}"
         directory.mkdir()
         server = Server(kind, directory, config, flags, port, host)
         self.servers.append(server)
