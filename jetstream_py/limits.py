@@ -26,8 +26,8 @@ SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may s
 SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
 SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over
 HELD_INPUT: Final = 64 * 1024  # bytes that may wait while credentials are checked
-HASH_THREADS: Final = 2  # threads that check bcrypt hashes ...
-HASH_QUEUE: Final = 1024  # ... and logins that may wait for them
+LOGIN_THREADS: Final = 2  # threads for logins that take long ...
+LOGIN_QUEUE: Final = 1024  # ... and logins that may wait for them
 GRANTS: Final = 4096  # reply subjects that a client with `allow_responses` may still answer
 
 # Ten thousand clients may come back at once after a restart; the kernel caps this by its own limit.
@@ -36,6 +36,12 @@ BACKLOG: Final = 4096
 # Closed connections that wait for their peer to read the error text: so long, so many, no more.
 LINGER: Final = 1.0
 LINGERING: Final = 1_000
+
+# A client's part of a TLS handshake: keys, and a chain of certificates if it has to show one.
+TLS_HANDSHAKE_BYTES: Final = 64 * 1024
+
+# The HTTP request that becomes a WebSocket: cookies with a JWT or two fit.
+WEBSOCKET_HEAD: Final = 64 * 1024
 
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)

@@ -8,6 +8,7 @@ what is queued for them, and the log has the last word.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import signal
 import sys
 from collections.abc import Mapping
@@ -15,15 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jetstream_py import limits
 from jetstream_py.app import memory, signals
-from jetstream_py.app.failure import StartError, join_host_port, listen_failure
+from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
+from jetstream_py.config.account_options import WebSocket
 from jetstream_py.config.options import Options
+from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
 from jetstream_py.server.broker import Broker
-from jetstream_py.server.listener import Listener
+from jetstream_py.server.listener import Listener, WebSocketListener
+from jetstream_py.server.tls import TlsError
 from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
@@ -57,6 +61,7 @@ class App:
         self._sleep = sleep
         self._end = asyncio.Event()
         self._listener: Listener | None = None
+        self._websocket: WebSocketListener | None = None
         self._monitor: Monitor | None = None
         self._ports_file: PortsFile | None = None
         self._jetstream: JetStreamPart | None = None
@@ -97,6 +102,8 @@ class App:
 
             path = prepare_store(options.jetstream.store_dir)
             self._jetstream = JetStreamPart(self.broker, path, self._loop)
+        if options.websocket is not None:
+            self._websocket = await self._listen_websocket(options.websocket)
         self._listener = await self._listen()
         if options.ports_file_dir:
             self._write_ports_file(options.ports_file_dir)
@@ -145,15 +152,56 @@ class App:
             text, hint = listen_failure(host, port, error)
             where = join_host_port(host, port)
             raise StartError(f'Error listening on port: {where}, "{text}"', hint) from error
+        except TlsError as error:
+            raise StartError(str(error), "Check the files that the tls block names") from error
         where = join_host_port(listener.host, listener.port)
         self._log.info(f"Listening for client connections on {where}")
+        self._tell_tls(self._options)
         return listener
+
+    async def _listen_websocket(self, options: WebSocket) -> WebSocketListener:
+        if importlib.util.find_spec("websockets") is None:
+            text = "Unable to listen for websocket connections: websockets is not installed"
+            raise StartError(text, "Install it: pip install 'jetstream-py[websocket]'")
+        host, port = options.host, options.port
+        try:
+            listener = await WebSocketListener.open(self.broker, host, port)
+        except OSError as error:
+            text, hint = listen_failure(host, port, error)
+            text = f"Unable to listen for websocket connections: {text}"
+            raise StartError(text, hint) from error
+        except TlsError as error:
+            hint = "Check the files that the tls block of websocket names"
+            raise StartError(str(error), hint) from error
+        scheme = listener.url_scheme
+        self._log.info(f"Listening for websocket clients on {scheme}://{host}:{listener.port}")
+        if scheme == "ws":
+            self._log.warn("Websocket not configured with TLS. DO NOT USE IN PRODUCTION!")
+        return listener
+
+    @property
+    def _doors(self) -> list[Listener]:
+        """Where clients come in."""
+        return [door for door in (self._listener, self._websocket) if door is not None]
+
+    def _tell_tls(self, options: Options) -> None:
+        if options.tls is None:
+            return
+        how = "available" if options.allow_non_tls else "required"
+        self._log.info(f"TLS {how} for client connections")
+        if options.tls.handshake_first and not options.tls.handshake_fallback:
+            self._log.warn(
+                'Clients that are not using "TLS Handshake First" option will fail to connect'
+            )
 
     def _write_ports_file(self, directory: str) -> None:
         assert self._listener is not None
-        endpoints = {"nats": ("nats", self._listener.host, self._listener.port)}
+        listener, websocket = self._listener, self._websocket
+        endpoints = {"nats": (listener.url_scheme, listener.host, listener.port)}
         if self._monitor is not None:
             endpoints["monitoring"] = ("http", self._monitor.host, self._monitor.port)
+        if websocket is not None:
+            endpoints["websocket"] = (websocket.url_scheme, websocket.host, websocket.port)
         ports_file = PortsFile(directory)
         ports_file.write(endpoints)
         self._ports_file = ports_file
@@ -180,7 +228,9 @@ class App:
             fresh = reload_options(self._invocation, self._environ)
             changed = changes(self._options, fresh.options)
             self._log.configure(log_settings(fresh.options))
-        except (ConfigError, LogError) as error:
+            for door in self._doors:
+                door.apply(fresh.options)
+        except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
             return
         for warning in fresh.warnings:
@@ -189,6 +239,8 @@ class App:
             self._log.info(f"Reloaded: {line}")
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
+        for door in self._doors:
+            door.drop_unpinned()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
 
@@ -208,8 +260,8 @@ class App:
     async def lame_duck(self) -> None:
         """Refuse new clients, let the others go in peace, then end."""
         self._log.info("Entering lame duck mode, stop accepting new clients")
-        if self._listener is not None:
-            self._listener.close()
+        for door in self._doors:
+            door.close()
         self.broker.lame_duck()
         if self.broker.sessions:
             grace = self._options.lame_duck_grace_period
@@ -230,8 +282,8 @@ class App:
         self._log.info("Server Exiting..")
 
     async def _release(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
+        for door in self._doors:
+            door.close()
         if self._jetstream is not None:
             self._jetstream.close()  # its last words are for clients that are still there
         links = [session.link for session in self.broker.sessions.values()]

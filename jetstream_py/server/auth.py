@@ -1,8 +1,9 @@
 """Who may in: the one place where credentials are judged.
 
 Sans-IO and without side effects. Comparisons take the same time for every wrong answer, and a missing
-or empty password never matches. A bcrypt hash takes long on purpose, so it is not checked here: the
-verdict is then a `Hashed`, for whoever has threads for it.
+or empty password never matches. What takes long (a bcrypt hash does so on purpose) is not done here: the
+verdict is then a `Later`, for whoever has threads for it. `ASK` leaves the decision to the service of an
+auth callout.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from __future__ import annotations
 import hmac
 import re
 from base64 import urlsafe_b64decode
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from jetstream_py import nkey
-from jetstream_py.config.account_options import User
+from jetstream_py.config.account_options import AuthCallout, User
 from jetstream_py.config.options import Options
-from jetstream_py.config.secret import Secret
 from jetstream_py.server.connect import ConnectOptions
 
 NOBODY: Final = User()
+_BCRYPT_LONGEST: Final = 72  # bytes of a password that bcrypt looks at
 _BCRYPT: Final = re.compile(r"\$2[abxy]\$\d\d\$")
 
 
@@ -41,23 +43,34 @@ class Refusal(NamedTuple):
     text: str = "Authorization Violation"  # for the client
 
 
-class Hashed(NamedTuple):
-    """In, if the secret belongs to the hash."""
+class Later(NamedTuple):
+    """Do the work in a thread; what comes out of it concludes."""
 
-    user: User
-    hash: str
-    secret: str
+    work: Callable[[], object]
+    conclude: Callable[[object], Verdict]
 
 
-Verdict = User | Hashed | Refusal
+class Ask(NamedTuple):
+    """Let the service of an auth callout decide."""
+
+    callout: AuthCallout
+
+
+Verdict = User | Refusal | Later | Ask
 
 
 class Operator(Protocol):
     """The judge of JWTs."""
 
-    def authenticate(self, attempt: Attempt) -> User | Refusal: ...
+    def authenticate(self, attempt: Attempt) -> Verdict: ...
 
-    def still_valid(self, user: User, now: float) -> bool: ...
+    def still(self, user: User) -> Refusal | None:
+        """Why a connected user has to leave, if it has to."""
+        ...
+
+    def leaves_at(self, user: User, now: float) -> float | None:
+        """The second at which it has to leave in any case."""
+        ...
 
 
 class Guard:
@@ -80,14 +93,12 @@ class Guard:
         return self._user(no_auth_user or self._no_auth_user)
 
     def judge(self, attempt: Attempt) -> Verdict:
+        client, callout = attempt.client, self._auth.callout
+        if callout is not None and not {client.user, client.nkey}.intersection(callout.users):
+            return Ask(callout)
         verdict = self._judge(attempt)
-        user = verdict.user if isinstance(verdict, Hashed) else verdict
-        if (
-            isinstance(user, User)
-            and user.connection_types
-            and attempt.connection_type not in user.connection_types
-        ):
-            return Refusal("connection type is not allowed")
+        if isinstance(verdict, User) and verdict.connection_types:
+            return _by_type(verdict, attempt)
         return verdict
 
     def _judge(self, attempt: Attempt) -> Verdict:
@@ -106,9 +117,9 @@ class Guard:
             return self.default(attempt.no_auth_user) or Refusal()
         if self._auth.token:
             holder = User(password=self._auth.token)
-            return self._by_secret(holder, self._auth.token, client.auth_token)
+            return self._by_secret(holder, client.auth_token, attempt)
         user = self._by_name.get(client.user)
-        return Refusal() if user is None else self._by_secret(user, user.password, client.password)
+        return Refusal() if user is None else self._by_secret(user, client.password, attempt)
 
     def _by_peer_names(self, names: tuple[str, ...]) -> Verdict:
         for name in names:
@@ -125,10 +136,17 @@ class Guard:
             return Refusal("signature not verified")
         return user
 
-    def _by_secret(self, user: User, secret: Secret, given: str) -> Verdict:
-        if _BCRYPT.match(secret):
-            return Hashed(user, secret, given) if given else Refusal()
-        return user if _equal(secret, given) else Refusal()
+    def _by_secret(self, user: User, given: str, attempt: Attempt) -> Verdict:
+        secret = user.password
+        if not _BCRYPT.match(secret):
+            return user if _equal(secret, given) else Refusal()
+        if not given:
+            return Refusal()
+
+        def conclude(matched: object) -> Verdict:
+            return _by_type(user, attempt) if matched else Refusal()
+
+        return Later(lambda: _has_hash(given, secret), conclude)
 
     def _user(self, name: str) -> User | None:
         if not name:
@@ -138,8 +156,8 @@ class Guard:
     def still(self, user: User, attempt: Attempt) -> User | None:
         """After a reload: who is this client now? None: nobody who may stay."""
         if user.jwt:
-            valid = self._operator is not None and self._operator.still_valid(user, attempt.now)
-            return user if valid else None
+            gone = self._operator is None or self._operator.still(user) is not None
+            return None if gone else user
         if not user.password and not user.nkey:
             verdict = self.judge(attempt)  # nobody asked who it was, or no_auth_user
             return verdict if isinstance(verdict, User) else None
@@ -149,6 +167,20 @@ class Guard:
         if now is None or not self.required or now.password != user.password:
             return None
         return now if now.account == user.account else None
+
+
+def _by_type(user: User, attempt: Attempt) -> Verdict:
+    if user.connection_types and attempt.connection_type not in user.connection_types:
+        return Refusal("connection type is not allowed")
+    return user
+
+
+def _has_hash(secret: str, hashed: str) -> bool:
+    import bcrypt
+
+    given = secret.encode("utf-8", "surrogatepass")[:_BCRYPT_LONGEST]
+    matched: bool = bcrypt.checkpw(given, hashed.encode())
+    return matched
 
 
 def signature(text: str) -> bytes:

@@ -27,14 +27,16 @@ from jetstream_py.log import Log
 from jetstream_py.nuid import Nuid
 from jetstream_py.server import info, proto
 from jetstream_py.server.accounts import Account, Accounts
-from jetstream_py.server.auth import Attempt, Guard, Hashed, Operator, Refusal
+from jetstream_py.server.auth import Ask, Attempt, Guard, Later, Operator, Refusal, Verdict
+from jetstream_py.server.callout import Callout
 from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.hashing import HashChecker
 from jetstream_py.server.permissions import Rights
 from jetstream_py.server.services import WaysBack
 from jetstream_py.server.session import NO_LINK, Link, Session
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tracing import Tracer, label
+from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
 
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
@@ -83,6 +85,8 @@ class ClosedSession(msgspec.Struct, frozen=True):
     connect: ConnectOptions
     user: str
     account: Account
+    client_type: str
+    tls: TlsInfo | None
     subs: tuple[ClosedSub, ...]
 
 
@@ -115,7 +119,8 @@ class Broker:
         self.operator: Operator | None = None
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._hashes = HashChecker(loop.call_soon_threadsafe)
+        self._workers = Workers(loop.call_soon_threadsafe)
+        self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
@@ -132,6 +137,7 @@ class Broker:
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
+        self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
         self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
@@ -160,7 +166,18 @@ class Broker:
             headers=not options.no_header_support,
             max_payload=options.max_payload,
             xkey=self._xkey,
+            tls=options.tls,
+            allow_non_tls=options.allow_non_tls,
         )
+        host, port, secure = self._websocket
+        self._websocket_info = msgspec.structs.replace(
+            self._info, host=host, port=port, tls_required=secure, tls_available=secure
+        )
+
+    def bound_websocket(self, host: str, port: int, secure: bool) -> None:
+        """As `bound`, for clients that come by WebSocket."""
+        self._websocket = (host, port, secure)
+        self._use(self.options)
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
@@ -184,13 +201,21 @@ class Broker:
             session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
         self.total_connections += 1
         self.sessions[session.cid] = session
+        if self.log.debugging:
+            self.log.debug(f"{label(session)} - Client connection created")
         return session
 
     def greet(self, session: Session) -> None:
         """The first INFO; the last, too, when there are too many clients."""
+        self.introduce(session)
+        self.admit(session)
+
+    def introduce(self, session: Session) -> None:
+        """The first INFO."""
         session.send(self.info_line(session))
-        if self.log.debugging:
-            self.log.debug(f"{label(session)} - Client connection created")
+
+    def admit(self, session: Session) -> None:
+        """Close if there are too many clients."""
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             error = "maximum connections exceeded"
             self.violation(session, error)
@@ -214,6 +239,7 @@ class Broker:
         )
         session.drop_all()
         session.link.flush()
+        session.tls = session.link.tls_info()
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
@@ -276,23 +302,29 @@ class Broker:
     def authenticate(self, session: Session, client: ConnectOptions) -> None:
         """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
         verdict = self.guard.judge(self._attempt(session))
-        if not isinstance(verdict, Hashed):
+        if isinstance(verdict, User | Refusal):
             self._settle(session, verdict)
             return
         session.held = True
         session.awaiting_auth = True
         session.link.hold()
-        user = verdict.user
+        self._wait(session, verdict)
 
-        def done(matched: bool) -> None:
-            self.conclude(session, user if matched else Refusal())
+    def _wait(self, session: Session, verdict: Later | Ask) -> None:
+        def done(later: Verdict) -> None:
+            self._conclude(session, later)
 
-        if not self._hashes.check(verdict.hash, verdict.secret, lambda: not session.closed, done):
-            self.auth_violation(session)
+        if isinstance(verdict, Ask):
+            self.callout.ask(session, verdict.callout, done)
+        elif not self._workers.run(verdict, lambda: not session.closed, done):
+            self.auth_violation(session, Refusal("too many logins at once"))
 
-    def conclude(self, session: Session, verdict: User | Refusal) -> None:
+    def _conclude(self, session: Session, verdict: Verdict) -> None:
         """What a held session waited for."""
         if session.closed:
+            return
+        if not isinstance(verdict, User | Refusal):
+            self._wait(session, verdict)
             return
         try:
             self._settle(session, verdict)
@@ -314,9 +346,13 @@ class Broker:
             self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
             return
         session.admit(verdict)
-        if verdict.expires:
-            left = verdict.expires - self.clock.now_ns() / 1e9
-            self.timers.call_later(max(0.0, left), lambda: self._expire(session, verdict))
+        now = self.clock.now_ns() / 1e9
+        if verdict.jwt and self.operator is not None:
+            end = self.operator.leaves_at(verdict, now)
+        else:
+            end = float(verdict.expires) or None
+        if end is not None:
+            self.timers.call_later(max(0.0, end - now), lambda: self._expire(session, verdict))
 
     def _expire(self, session: Session, user: User) -> None:
         if not session.closed and session.identity is user:
@@ -367,11 +403,16 @@ class Broker:
         self.log.error(f"{label(session)} - {text}")
 
     def info_line(self, session: Session, connected: bool = False) -> bytes:
-        hidden = not connected and bool(self.options.no_auth_user)
+        websocket = session.client_type == "websocket"
+        template = self._websocket_info if websocket else self._info
+        hidden = not connected and bool(self.options.no_auth_user) and not websocket
+        # A client that started with the handshake was never free to stay without.
+        secured = not connected and session.link.tls_info() is not None
         limit = {"max_payload": session.max_payload} if connected else {}
         return info.render(
             msgspec.structs.replace(
-                self._info,
+                template,
+                tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
                 auth_required=self.guard.required and not hidden,

@@ -12,6 +12,7 @@ control line and payload limits, which are checked before waiting.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from jetstream_py import limits
@@ -29,7 +30,9 @@ from jetstream_py.subject import is_valid
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
     from jetstream_py.server.broker import Broker
+    from jetstream_py.server.certificates import Peer
     from jetstream_py.server.mapping import Mapper
+    from jetstream_py.server.tls_info import TlsInfo
 
 
 class Link(Protocol):
@@ -51,15 +54,42 @@ class Link(Protocol):
         """Written, but not taken by the socket yet."""
         ...
 
+    @property
+    def connection_type(self) -> str:
+        """As `allowed_connection_types` has it: STANDARD or WEBSOCKET."""
+        ...
+
     def hold(self) -> None:
         """Read no more until `release`."""
         ...
 
     def release(self) -> None: ...
 
+    @property
+    def forwarded_for(self) -> str:
+        """Whom a proxy speaks for, or nothing."""
+        ...
 
-class _NoLink:
+    @property
+    def cookies(self) -> Mapping[str, str]:
+        """Credentials that came with the upgrade: jwt, user, password, token."""
+        ...
+
+    def tls_info(self) -> TlsInfo | None:
+        """How the connection is protected, if it is."""
+        ...
+
+    def peer(self) -> Peer | None:
+        """The client as its certificate names it."""
+        ...
+
+
+class NoLink:
     """The link of a session that has lost its own."""
+
+    connection_type = "STANDARD"
+    forwarded_for = ""
+    cookies: Mapping[str, str] = {}
 
     def flush(self) -> None: ...
 
@@ -70,12 +100,18 @@ class _NoLink:
     def pending_bytes(self) -> int:
         return 0
 
+    def tls_info(self) -> TlsInfo | None:
+        return None
+
     def hold(self) -> None: ...
 
     def release(self) -> None: ...
 
+    def peer(self) -> Peer | None:
+        return None
 
-NO_LINK: Link = _NoLink()
+
+NO_LINK: Link = NoLink()
 
 
 class Session:
@@ -93,11 +129,13 @@ class Session:
         "broker",
         "checked",
         "cid",
+        "client_type",
         "closed",
         "connect",
         "connected",
         "echo",
         "fast",
+        "forwarded_for",
         "grants",
         "headers",
         "held",
@@ -130,6 +168,7 @@ class Session:
         "start_ns",
         "stop_ns",
         "subs",
+        "tls",
         "trace",
     )
 
@@ -140,6 +179,9 @@ class Session:
     ) -> None:
         self.broker = broker
         self.link = link
+        self.client_type = "websocket" if link.connection_type == "WEBSOCKET" else "nats"
+        self.forwarded_for = link.forwarded_for
+        self.tls: TlsInfo | None = None  # of a closed connection, see link
         self.cid = cid
         self.ip = ip
         self.port = port
@@ -532,7 +574,7 @@ class Session:
             "rtt": round((self.rtt or 0.0) * 1e9),
             "server": self.broker.server_name,
             "kind": "Client",
-            "client_type": "nats",
+            "client_type": self.client_type,
         }
         return {key: value for key, value in known.items() if value}
 

@@ -10,13 +10,13 @@ from jetstream_py.clock import ManualClock
 from jetstream_py.config.options import Options
 from jetstream_py.log import Log, LogSettings
 from jetstream_py.server.broker import Broker
-from jetstream_py.server.session import Session
+from jetstream_py.server.session import NoLink, Session
 
 QUIET = LogSettings(file="/dev/null")
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true}\r\n'
 
 
-class FakeLink:
+class FakeLink(NoLink):
     """Takes what a session writes."""
 
     session: Session
@@ -34,9 +34,6 @@ class FakeLink:
 
     def close(self, linger: bool) -> None:
         self.is_closed = True
-
-    def pending_bytes(self) -> int:
-        return 0
 
     def hold(self) -> None:
         self.is_held = True

@@ -14,7 +14,8 @@ from jetstream_py import limits, nkey
 from jetstream_py.config.account_options import User
 from jetstream_py.config.options import Authorization, Options
 from jetstream_py.config.secret import Secret
-from jetstream_py.server.hashing import HashChecker
+from jetstream_py.server.auth import Later, Refusal
+from jetstream_py.server.workers import Workers
 from tests.server.harness import Bench, Client
 
 HASH = bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()
@@ -80,13 +81,14 @@ def test_input_behind_a_login_is_bounded(bench: Bench) -> None:
 
 
 def test_logins_that_wait_are_bounded() -> None:
-    checker = HashChecker(lambda run: None)  # nothing is ever reported
+    workers = Workers(lambda run: None)  # nothing is ever reported
+    later = Later(lambda: True, lambda result: Refusal())
     wanted = [
-        checker.check(HASH, "x", lambda: False, lambda ok: None)
-        for _ in range(limits.HASH_QUEUE + 1)
+        workers.run(later, lambda: False, lambda verdict: None)
+        for _ in range(limits.LOGIN_QUEUE + 1)
     ]
-    checker.close()
-    assert wanted == [True] * limits.HASH_QUEUE + [False]
+    workers.close()
+    assert wanted == [True] * limits.LOGIN_QUEUE + [False]
 
 
 @pytest.mark.parametrize(

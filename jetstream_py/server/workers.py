@@ -1,4 +1,4 @@
-"""bcrypt, away from the loop.
+"""Threads for the parts of a login that take long: bcrypt, and account servers.
 
 A hash takes tens of milliseconds of CPU by design. Few threads check them, so many logins at once cost the
 other clients little; the number of those that wait is bounded, and who has left meanwhile is passed over.
@@ -10,11 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from jetstream_py import limits
+from jetstream_py.server.auth import Later, Refusal, Verdict
 
-_LONGEST = 72  # bytes of a password that bcrypt looks at
 
-
-class HashChecker:
+class Workers:
     """Made at once, its threads when they are needed."""
 
     def __init__(self, soon: Callable[[Callable[[], None]], object]) -> None:
@@ -23,45 +22,35 @@ class HashChecker:
         self._pool: ThreadPoolExecutor | None = None
         self._waiting = 0
 
-    def check(
-        self,
-        hashed: str,
-        secret: str,
-        wanted: Callable[[], bool],
-        done: Callable[[bool], None],
+    def run(
+        self, later: Later, wanted: Callable[[], bool], done: Callable[[Verdict], None]
     ) -> bool:
-        """Call `done` with the result, later. False: too many wait already."""
-        if self._waiting >= limits.HASH_QUEUE:
+        """Call `done` with the verdict, some time. False: too many wait already."""
+        if self._waiting >= limits.LOGIN_QUEUE:
             return False
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(limits.HASH_THREADS, "bcrypt")
+            self._pool = ThreadPoolExecutor(limits.LOGIN_THREADS, "login")
         self._waiting += 1
 
-        def work() -> bool:
-            return wanted() and _matches(hashed, secret)
+        def work() -> object:
+            return later.work() if wanted() else None
 
-        def finished(future: Future[bool]) -> None:
-            result = not future.cancelled() and future.exception() is None and future.result()
+        def finished(future: Future[object]) -> None:
             try:
-                self._soon(lambda: self._report(done, result))
+                self._soon(lambda: self._report(future, later, done))
             except RuntimeError:
                 return  # the loop has ended, and with it everybody who could want to know
 
         self._pool.submit(work).add_done_callback(finished)
         return True
 
-    def _report(self, done: Callable[[bool], None], result: bool) -> None:
+    def _report(
+        self, future: Future[object], later: Later, done: Callable[[Verdict], None]
+    ) -> None:
         self._waiting -= 1
-        done(result)
+        failed = future.cancelled() or future.exception() is not None
+        done(Refusal("login could not be checked") if failed else later.conclude(future.result()))
 
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _matches(hashed: str, secret: str) -> bool:
-    import bcrypt
-
-    given = secret.encode("utf-8", "surrogatepass")[:_LONGEST]
-    matched: bool = bcrypt.checkpw(given, hashed.encode())
-    return matched
