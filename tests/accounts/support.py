@@ -45,13 +45,12 @@ def normal_volatile(text: str) -> str:
 
 def normal(frame: bytes) -> str:
     """A frame as a comparable line; sizes go with the numbers that they count."""
-    before = normal_frame(frame)
-    after = normal_volatile(before)
-    if after == before or len(after.partition("\\r\\n")[2]) == len(before.partition("\\r\\n")[2]):
-        return after
-    head, end, body = after.partition("\\r\\n")
-    words = head.split(" ")
-    return " ".join([*words[: -2 if words[0] == "HMSG" else -1], "<size>"]) + end + body
+    head, end, body = normal_frame(frame).partition("\\r\\n")
+    head, settled = normal_volatile(head), normal_volatile(body)
+    if settled != body and head.startswith(("MSG ", "HMSG ")):
+        words = head.split(" ")
+        head = " ".join([*words[: -2 if words[0] == "HMSG" else -1], "<size>"])
+    return head + end + settled
 
 
 def login(user: str | None = None, **options: object) -> bytes:

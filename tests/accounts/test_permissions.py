@@ -289,3 +289,61 @@ def test_default_permissions_of_an_account(stage: Stage, name: str) -> None:
     user = stage.enter(name)
     for subject in [b"def.a", b"own.a", b"zz"]:
         user.say(b"SUB %b 1\r\n" % subject + pub(subject) + b"UNSUB 1\r\n")
+
+
+GUEST = """
+accounts {
+  A {
+    users: [{user: guest, password: guest, permissions: {publish: "ok.>", subscribe: {deny: "s.no"}}}]
+    mappings: {"ok.in": "ok.out"}
+  }
+  B { users: [{user: b, password: b}] }
+}
+no_auth_user: guest
+"""
+
+
+@scenario("AUTH-008", "AUTH-011", "AUTH-012", "AUTH-014", config=GUEST)
+def test_guest_without_connect(stage: Stage) -> None:
+    """Who has not introduced itself is the guest already, with its account and permissions."""
+    guest = stage.connect(
+        "guest", b"SUB s.no 1\r\nSUB ok.* 2\r\n" + pub(b"ok.in", b"x") + pub(b"zz")
+    )
+    other = stage.enter("b")
+    other.say(b"SUB > 1\r\n")
+    guest.say(pub(b"ok.a", b"y"))
+    other.hear()
+    guest.say(b"CONNECT {}\r\n" + pub(b"zz") + b"SUB s.no 1\r\nSUB s.* 3\r\n")
+    stage.connections("state=open&auth=1&sort=cid", "account", "authorized_user", "subscriptions")
+
+
+STARS = """
+authorization { users: [
+  {user: star, password: star, permissions: {
+    publish: {allow: ["k.*", "l.*.x", "m.>"], deny: ["m.a.*", "m.*.b"]}
+    subscribe: {allow: ["k.*", "l.*.x", "m.>"], deny: ["m.a.*", "m.*.b"]}}}
+  {user: deny, password: deny, permissions: {publish: {deny: "k.*"}, subscribe: {deny: "k.*"}}}
+  {user: rest, password: rest, permissions: {publish: ">", subscribe: ">"}}
+] }
+"""
+
+
+@scenario("AUTH-012", "AUTH-014", "AUTH-015", config=STARS)
+@pytest.mark.parametrize("name", ["star", "deny", "rest"])
+def test_wildcards_against_wildcards(stage: Stage, name: str) -> None:
+    user = stage.enter(name)
+    for sid, subject in enumerate(
+        [
+            b"k.>", b"k.*", b"k.a", b"k.a.>", b"k.*.>", b"k", b"l.>", b"l.*.x", b"l.>.x", b"l.*.*", b"l.*.>",
+            b"m.>", b"m.a.>", b"m.a.*", b"m.*.*", b"m.*.>", b"m.*.b", b"m.>.b", b"*.*", b"*.>", b">", b"*",
+        ]
+    ):  # fmt: skip
+        user.say(b"SUB %b %d\r\n" % (subject, sid) + b"UNSUB %d\r\n" % sid + pub(subject))
+
+
+@scenario("AUTH-014", config=STARS)
+@pytest.mark.parametrize("name", ["star", "deny", "rest"])
+def test_permissions_of_invalid_subjects(stage: Stage, name: str) -> None:
+    user = stage.enter(name)
+    for subject in [b"k.", b".k", b"k..a", b"m.", b"m..a", b"m.>.a", b"k.a*", b"m.*a", b"."]:
+        user.say(b"SUB %b 1\r\n" % subject + b"SUB %b grp 2\r\n" % subject + pub(subject))

@@ -410,7 +410,7 @@ def test_latency(stage: Stage, subject: bytes) -> None:
     service.hear()
     service.client.send(pub(service.reply, b"yes"))
     service.wait()
-    client.hear()
+    client.wait()
 
 
 @scenario("AUTH-032", config=LATENCY)

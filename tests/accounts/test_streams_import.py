@@ -248,3 +248,43 @@ def test_account_token(stage: Stage) -> None:
     a.hear()
     a.answer(b"yes")
     b.hear()
+
+
+ONWARD = """
+accounts {
+  A { users: [{user: a, password: a}], exports: [{stream: "ev.>"}, {service: "help"}] }
+  B { users: [{user: b, password: b}]
+      imports: [{stream: {account: A, subject: "ev.>"}}, {service: {account: C, subject: "ev.x"}}]
+      exports: [{service: "ev.y"}] }
+  C { users: [{user: c, password: c}]
+      exports: [{service: "ev.x"}]
+      imports: [{service: {account: B, subject: "ev.y"}}, {service: {account: A, subject: "help"}, to: "h"}] }
+}
+"""
+
+
+@scenario("AUTH-024", "AUTH-025", config=ONWARD)
+def test_imported_message_calls_no_service(stage: Stage) -> None:
+    """A message that came by a stream import goes to subscribers only."""
+    a, b, c = stage.enter("a"), stage.enter("b"), stage.enter("c")
+    a.say(b"SUB inbox 1\r\n")
+    c.say(b"SUB > 1\r\n")
+    a.say(pub(b"ev.x", b"nobody", b"inbox"))
+    b.say(b"SUB ev.* 1\r\n")
+    a.say(pub(b"ev.x", b"1", b"inbox") + pub(b"ev.y", b"2"))
+    b.hear()
+    c.hear()
+    b.say(pub(b"ev.x", b"3", b"inbox"))
+    c.hear()
+
+
+@scenario("AUTH-024", "AUTH-025", config=ONWARD)
+def test_request_of_a_service_is_a_message_to_import(stage: Stage) -> None:
+    """What arrives in an account by a service import is like a publish there."""
+    a, b, c = stage.enter("a"), stage.enter("b"), stage.enter("c")
+    b.say(b"SUB > 1\r\n")
+    c.say(pub(b"ev.y", b"1", b"inbox"))
+    b.hear()
+    a.say(b"SUB > 1\r\n")
+    c.say(pub(b"h", b"2", b"inbox"))
+    a.hear()
