@@ -22,6 +22,7 @@ RESPONSES_EXPIRE: Final = 120.0  # ... within so many seconds
 LAME_DUCK_DURATION: Final = 120.0
 LAME_DUCK_GRACE: Final = 10.0
 DEFAULT_PORT: Final = 4222
+WARN_AGAIN: Final = 60.0  # seconds before the log repeats that an account is full
 SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may still be answered ...
 SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
 SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over

@@ -21,7 +21,7 @@ from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
-from jetstream_py.config.account_options import WebSocket
+from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, WebSocket
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
@@ -95,6 +95,8 @@ class App:
         self._banner()
         if options.pid_file:
             write_pid_file(options.pid_file)
+        if options.authorization.operator is not None:
+            self._trust(options.authorization.operator)
         if options.http_port is not None:
             self._monitor = await self._start_monitor(options.http_port)
         if options.jetstream.enabled:
@@ -127,6 +129,19 @@ class App:
                 "Maximum payloads over 8.00 MB are generally discouraged "
                 "and could lead to poor performance"
             )
+
+    def _trust(self, options: Operator) -> None:
+        """Operator mode: accounts and users are what their JWTs say."""
+        from jetstream_py.jwt import OperatorMode
+        from jetstream_py.server.operator import OperatorPart
+
+        try:
+            mode = OperatorMode(options, self._clock, _named(self._options.system_account))
+        except ValueError as error:
+            raise StartError(str(error), "Check operator, resolver and system_account") from error
+        part = OperatorPart(self.broker, mode)
+        self.broker.use_operator(part, mode.system_account)
+        part.serve()
 
     async def _start_monitor(self, port: int) -> Monitor:
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
@@ -239,6 +254,8 @@ class App:
             self._log.info(f"Reloaded: {line}")
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
+        if self._jetstream is not None:
+            self._jetstream.apply()
         for door in self._doors:
             door.drop_unpinned()
         self._move_files(old, self._options)
@@ -307,6 +324,11 @@ class App:
 
             text += "\n" + "".join(traceback.format_exception(error)).rstrip()
         self._log.error(text)
+
+
+def _named(system_account: str) -> str:
+    """The system account, if the file names one."""
+    return "" if system_account == SYSTEM_ACCOUNT else system_account
 
 
 def log_settings(options: Options) -> LogSettings:
