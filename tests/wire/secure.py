@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 
 from tests.support.raw import RawClient
@@ -49,7 +48,7 @@ def refused(port: int, context: ssl.SSLContext, first: bool = False) -> bool:
         client.secure()
         client.send(b"PING\r\n")
         return client.secured.recv(1) == b""
-    except (ssl.SSLError, ConnectionError, socket.timeout):
+    except (TimeoutError, ssl.SSLError, ConnectionError):
         return True
     finally:
         client.close()
