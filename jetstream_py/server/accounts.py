@@ -28,7 +28,7 @@ from jetstream_py.config.account_options import (
 from jetstream_py.server.internal import Internal
 from jetstream_py.server.mapping import Mapper
 from jetstream_py.server.router import Router
-from jetstream_py.server.services import REPLIES, ServiceImport
+from jetstream_py.server.services import ServiceImport
 from jetstream_py.server.sublist import Sub, Via
 from jetstream_py.subject import covers, intersection
 from jetstream_py.transforms.rename import Rename
@@ -73,6 +73,7 @@ class Account:
         self.services: list[ServiceImport] = []
         self._shadows: dict[Sub, list[tuple[Router, Sub]]] = {}
         self._internal: Internal | None = None
+        self.replies = b"_R_." + broker.new_token()  # before the reply subjects of services
         self._hears_answers = False
         self.configure(options)
 
@@ -121,7 +122,7 @@ class Account:
         """Whoever answers a request of another account is never told that nobody waits for it."""
         if not self._hears_answers:
             self._hears_answers = True
-            self.internal.subscribe(REPLIES + b">", _pass_over)
+            self.internal.subscribe(self.replies + b".>", _pass_over)
 
     # -- imports ----------------------------------------------------------------------------------
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from jetstream_py.timers import Timer
     from jetstream_py.transforms.rename import Rename
 
-REPLIES = b"_R_."
-
 
 class ServiceImport:
     """One service that an account takes from another."""
@@ -166,7 +164,7 @@ class WaysBack:
 
     def open(self, inside: Account, outside: Account, to: bytes, measured: bool = False) -> WayBack:
         broker = self._broker
-        reply = b"%b%b.%b" % (REPLIES, broker.new_token(), broker.new_token())
+        reply = b"%b.%b" % (inside.replies, broker.new_token())
         if measured:
             reply += b".%b.T" % broker.short_name
         if len(self._open) >= limits.SERVICE_REPLIES:
