@@ -28,7 +28,7 @@ from jetstream_py.config.account_options import (
 from jetstream_py.server.internal import Internal
 from jetstream_py.server.mapping import Mapper
 from jetstream_py.server.router import Router
-from jetstream_py.server.services import ServiceImport
+from jetstream_py.server.services import REPLIES, ServiceImport
 from jetstream_py.server.sublist import Sub, Via
 from jetstream_py.subject import covers, intersection
 from jetstream_py.transforms.rename import Rename
@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     from jetstream_py.config.options import Options
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
+
+
+def _pass_over(
+    subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+) -> None:
+    return None
 
 
 class StreamImport:
@@ -67,6 +73,7 @@ class Account:
         self.services: list[ServiceImport] = []
         self._shadows: dict[Sub, list[tuple[Router, Sub]]] = {}
         self._internal: Internal | None = None
+        self._hears_answers = False
         self.configure(options)
 
     @property
@@ -110,6 +117,12 @@ class Account:
         if shadows:
             self._shadows[sub] = shadows
 
+    def hear_answers(self) -> None:
+        """Whoever answers a request of another account is never told that nobody waits for it."""
+        if not self._hears_answers:
+            self._hears_answers = True
+            self.internal.subscribe(REPLIES + b">", _pass_over)
+
     # -- imports ----------------------------------------------------------------------------------
 
     def connect(self, accounts: dict[str, Account]) -> None:
@@ -137,7 +150,7 @@ class Account:
                 self.streams.append(StreamImport(exporter, rename))
         if self.streams:
             for sub in list(self.router.sublist.subscriptions()):
-                if sub.via is None:
+                if sub.via is None and sub.handler is None:
                     self._cast(sub)
 
     def export_for(self, importer: str, imported: Import) -> Export | None:

@@ -297,7 +297,7 @@ class Session:
             self.implicit_connect = False
             self.connected = self._greeted = verb != b"CONNECT"
             if self.connected:
-                self.broker.move(self, self.account)
+                self.broker.moved(self, self.account)
         if verb == b"PUB":
             return ingest.parse_pub(self, line, text)
         if verb == b"HPUB":
@@ -339,7 +339,7 @@ class Session:
             self._refuse_sub(name, queue, sid)
         elif most and subject.count(b".") >= most:
             self._refuse_sub(f"{name}, too many tokens", b"", sid)
-        elif self._has_most_subs():
+        elif self._has_most_subs(len(self.subs)):
             self.send_error("maximum subscriptions exceeded")
         else:
             return True
@@ -349,12 +349,17 @@ class Session:
         rights = self.rights
         return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
 
-    def _has_most_subs(self) -> bool:
+    def _has_most_subs(self, count: int) -> bool:
         most = self.broker.options.max_subscriptions
         limits_of_subs = [self.account.options.max_subscriptions, self.identity.max_subscriptions]
         if most > 0:
             limits_of_subs.append(most)
-        return any(0 <= limit <= len(self.subs) for limit in limits_of_subs)
+        return any(0 <= limit <= count for limit in limits_of_subs)
+
+    def count_subs(self) -> None:
+        """After a change of limits: tell a client that it is above them. It keeps what it has."""
+        if self.subs and self._has_most_subs(len(self.subs) - 1):
+            self.send_error("maximum subscriptions exceeded")
 
     def _refuse_sub(self, name: str, queue: bytes, sid: bytes, suffix: str = "") -> None:
         using = f" using queue {proto.shown(queue)}" if queue else ""
@@ -449,8 +454,7 @@ class Session:
         if account is not self.account:
             self.drop_all()
             self.mapper = None  # see `map_by_account`
-        if self.connected:
-            broker.move(self, account)
+        before = self.account
         self.identity, self.account = user, account
         self.rights = rights = broker.rights_of(user)
         self.publish_rule = rights.publish if rights is not None else None
@@ -459,6 +463,8 @@ class Session:
         self.checked = self.mapper is not None or self.publish_rule is not None
         self.awaiting_auth = False
         self.apply_options()
+        if self.connected:
+            broker.moved(self, before)
 
     def review_subs(self) -> None:
         """The user's permissions have changed: what it may not have any more goes."""
