@@ -17,7 +17,7 @@ from jetstream_py.jwt.token import TokenError
 from jetstream_py.jwt.trust import AccountError
 from tests.jwt.account_cases import EXPORTS
 from tests.jwt.cases import SCOPES, SIGNER, chain
-from tests.jwt.test_callout import CALLOUT
+from tests.jwt.test_callout import CALLOUT, HOUSE
 from tests.jwt.world import NONCE, Connect, Login, judge
 from tests.support.tokens import Account, Claims, User, forge
 
@@ -86,7 +86,7 @@ texts = st.one_of(st.text(max_size=50), st.lists(segments, max_size=5).map(".".j
 def test_any_text(jwt: str, sig: str) -> None:
     assert isinstance(MODE.authenticate(Connect(jwt, sig), b"x", "127.0.0.1"), Refusal)
     question = Question({"id": "N"}, "U", {}, {})
-    assert isinstance(answer(jwt, CALLOUT, question, 0.0, lambda name: True), Refusal)
+    assert isinstance(answer(jwt, CALLOUT, question, 0.0, HOUSE), Refusal)
     for read in (read_user, read_account, read_operator, read_activation):
         with pytest.raises(TokenError):
             read(jwt)

@@ -117,10 +117,10 @@ class Server:
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")
 
-    def wait_for_log(self, text: str, timeout: float = STOP_TIMEOUT) -> str:
-        """The log, once it holds the text."""
+    def wait_for_log(self, text: str, timeout: float = STOP_TIMEOUT, start: int = 0) -> str:
+        """The log, or its part from `start` on, once it holds the text."""
         deadline = time.monotonic() + timeout
-        while text not in (log := self.log()):
+        while text not in (log := self.log()[start:]):
             assert time.monotonic() < deadline, f"no {text!r} in the log:\n{log[-3000:]}"
             self._tick()
         return log
