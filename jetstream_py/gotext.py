@@ -188,3 +188,8 @@ def escape_json(encoded: bytes) -> bytes:
         if char in encoded:
             encoded = encoded.replace(char, escape)
     return encoded
+
+
+def join_host_port(host: str, port: int) -> str:
+    """An address as Go writes it, with brackets around one of IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

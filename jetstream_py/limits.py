@@ -16,12 +16,21 @@ PING_MAX: Final = 2
 WRITE_DEADLINE: Final = 10.0
 AUTH_TIMEOUT: Final = 2.0
 TLS_TIMEOUT: Final = 2.0
+TLS_FALLBACK: Final = 0.05  # wait of `handshake_first: auto` for a handshake
 WEBSOCKET_HANDSHAKE: Final = 2.0  # seconds
 RESPONSES_MAX: Final = 1  # answers that `allow_responses: true` allows to each request ...
 RESPONSES_EXPIRE: Final = 120.0  # ... within so many seconds
 LAME_DUCK_DURATION: Final = 120.0
 LAME_DUCK_GRACE: Final = 10.0
 DEFAULT_PORT: Final = 4222
+WARN_AGAIN: Final = 60.0  # seconds before the log repeats that an account is full
+SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may still be answered ...
+SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
+SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over
+HELD_INPUT: Final = 64 * 1024  # bytes that may wait while credentials are checked
+LOGIN_THREADS: Final = 2  # threads for logins that take long ...
+LOGIN_QUEUE: Final = 1024  # ... and logins that may wait for them
+GRANTS: Final = 4096  # reply subjects that a client with `allow_responses` may still answer
 
 # Ten thousand clients may come back at once after a restart; the kernel caps this by its own limit.
 BACKLOG: Final = 4096
@@ -30,10 +39,19 @@ BACKLOG: Final = 4096
 LINGER: Final = 1.0
 LINGERING: Final = 1_000
 
+# A client's part of a TLS handshake: keys, and a chain of certificates if it has to show one.
+TLS_HANDSHAKE_BYTES: Final = 64 * 1024
+
+# The HTTP request that becomes a WebSocket: cookies with a JWT or two fit.
+WEBSOCKET_HEAD: Final = 64 * 1024
+
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
 LINE_CACHE_LEN: Final = 256  # longer control lines are parsed each time
 SIZE_CACHE: Final = 16_384  # spellings of a payload size, per process
+PERMISSION_CACHE: Final = 16_384  # subjects of which a user's rule knows the answer
+MAPPING_CACHE: Final = 16_384  # subjects of which an account knows whether it maps them
+RIGHTS: Final = 1024  # kinds of users of an account that have lines of their own
 ROUTE_CACHE: Final = 65_536  # resolved literal subjects and inbox prefixes per account
 
 # -- configuration files ---------------------------------------------------------------------------
@@ -56,6 +74,21 @@ MONITOR_BACKLOG: Final = 128
 MONITOR_CONNECTIONS: Final = 256  # scrapers and dashboards, not users
 MONITOR_KEEP_ALIVE: Final = 30.0  # two scrapes fit; also the time that a request's head may take
 MONITOR_TARGET_SIZE: Final = 8_190
+HISTORY_INTERVAL: Final = 5.0  # seconds between two samples for the plots ...
+HISTORY_SAMPLES: Final = 720  # ... which show an hour
+VIEW_PAGE: Final = 50  # messages on a page of /view unless asked for more ...
+VIEW_PAGE_MAX: Final = 200
+VIEW_SCAN: Final = 1_000  # ... and those looked at for it, with those that the user may not see
+VIEW_PREVIEW: Final = 1024  # bytes shown of a payload in a list ...
+VIEW_PAYLOAD: Final = 256 * 1024  # ... and alone
+VIEW_JUDGES: Final = 4  # credentials judged at a time: a password may cost a tenth of a second
+MONITOR_DETAILS: Final = (
+    20_000  # streams and consumers in one answer of /jsz: some 0.5 s of the loop
+)
+METRICS_DETAILS: Final = 5_000  # streams and consumers in one scrape, each of them as eight samples
+METRICS_ACCOUNTS: Final = 1_000
+METRICS_CONNECTIONS: Final = 65_536  # whose counters are added up
+STACK_DEPTH: Final = 256  # frames of a thread that /stacksz shows
 
 # -- store -----------------------------------------------------------------------------------------
 STORE_MAP: Final = 1 << 40  # address space of the LMDB map; the real limit is the one below

@@ -66,3 +66,21 @@ def overlap(one: bytes, other: bytes) -> bool:
         if a != b and a != b"*" and b != b"*":
             return False
     return len(left) == len(right)
+
+
+def intersection(one: bytes, other: bytes) -> bytes | None:
+    """The pattern of what falls under both patterns; None when nothing does."""
+    left, right = one.split(b"."), other.split(b".")
+    common: list[bytes] = []
+    for i in range(max(len(left), len(right))):
+        if i >= len(left) or i >= len(right):
+            return None
+        a, b = left[i], right[i]
+        if a == b">":
+            return b".".join(common + right[i:])
+        if b == b">":
+            return b".".join(common + left[i:])
+        if a != b and a != b"*" and b != b"*":
+            return None
+        common.append(b if a == b"*" else a)
+    return b".".join(common)

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from jetstream_py.api.errors import E, error, invalid_config
 from jetstream_py.api.stream_rules import Lookup, Step
-from jetstream_py.api.transform import TransformError, check_mapping, check_transform
 from jetstream_py.api.types import (
     External,
     SourceConsumer,
@@ -18,6 +17,7 @@ from jetstream_py.api.types import (
 )
 from jetstream_py.gotext import quote
 from jetstream_py.subject import is_literal, is_valid, is_valid_literal, overlap
+from jetstream_py.transforms.rules import TransformError, check_mapping, check_transform
 
 API_PREFIX: Final = "$JS.API"
 FORBIDDEN_IN_NAME: Final = " \t\r\n\f.*>/\\"

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from jetstream_py.api.errors import E, error, invalid_config
 from jetstream_py.api.stream_rules import Step
-from jetstream_py.api.transform import TransformError, check_mapping, check_transform
 from jetstream_py.api.types import StreamConfig
 from jetstream_py.gotext import quote
 from jetstream_py.subject import covers, is_valid, overlap
+from jetstream_py.transforms.rules import TransformError, check_mapping, check_transform
 
 # Spaces that a stream may not listen to unless nobody is answered, and what in them is harmless.
 _RESERVED: Final = (

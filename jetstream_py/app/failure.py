@@ -6,6 +6,7 @@ import errno
 import socket
 from typing import Final
 
+from jetstream_py.gotext import join_host_port
 from jetstream_py.log.files import reason
 
 _LISTEN_HINTS: Final = {
@@ -23,10 +24,6 @@ class StartError(Exception):
     def __init__(self, text: str, hint: str) -> None:
         super().__init__(text)
         self.hint = hint
-
-
-def join_host_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def listen_failure(host: str, port: int, error: OSError) -> tuple[str, str]:

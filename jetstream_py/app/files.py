@@ -7,7 +7,8 @@ import os
 import msgspec
 
 from jetstream_py.app.addresses import reachable
-from jetstream_py.app.failure import StartError, join_host_port
+from jetstream_py.app.failure import StartError
+from jetstream_py.gotext import join_host_port
 from jetstream_py.log.files import reason
 
 

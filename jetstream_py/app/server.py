@@ -8,6 +8,7 @@ what is queued for them, and the log has the last word.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import signal
 import sys
 from collections.abc import Mapping
@@ -15,15 +16,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jetstream_py import limits
 from jetstream_py.app import memory, signals
-from jetstream_py.app.failure import StartError, join_host_port, listen_failure
+from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
+from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, WebSocket
 from jetstream_py.config.options import Options
+from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
 from jetstream_py.server.broker import Broker
-from jetstream_py.server.listener import Listener
+from jetstream_py.server.listener import Listener, WebSocketListener
+from jetstream_py.server.monitor.state import MonitorState
+from jetstream_py.server.system import System
+from jetstream_py.server.tls import TlsError
 from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
@@ -57,11 +63,15 @@ class App:
         self._sleep = sleep
         self._end = asyncio.Event()
         self._listener: Listener | None = None
+        self._websocket: WebSocketListener | None = None
         self._monitor: Monitor | None = None
         self._ports_file: PortsFile | None = None
         self._jetstream: JetStreamPart | None = None
         self._duck: asyncio.Task[None] | None = None
         self.broker = Broker(self._options, clock, log, loop)
+        self._monitoring = MonitorState()
+        self._system = System(self.broker, self._monitoring, self.reload)
+        self.broker.accounts_changed = self._accounts_changed
 
     async def run(self) -> int:
         """Start, serve, stop. Returns the exit status."""
@@ -90,6 +100,8 @@ class App:
         self._banner()
         if options.pid_file:
             write_pid_file(options.pid_file)
+        if options.authorization.operator is not None:
+            self._trust(options.authorization.operator)
         if options.http_port is not None:
             self._monitor = await self._start_monitor(options.http_port)
         if options.jetstream.enabled:
@@ -97,6 +109,8 @@ class App:
 
             path = prepare_store(options.jetstream.store_dir)
             self._jetstream = JetStreamPart(self.broker, path, self._loop)
+        if options.websocket is not None:
+            self._websocket = await self._listen_websocket(options.websocket)
         self._listener = await self._listen()
         if options.ports_file_dir:
             self._write_ports_file(options.ports_file_dir)
@@ -121,12 +135,27 @@ class App:
                 "and could lead to poor performance"
             )
 
+    def _trust(self, options: Operator) -> None:
+        """Operator mode: accounts and users are what their JWTs say."""
+        from jetstream_py.jwt import OperatorMode
+        from jetstream_py.server.operator import OperatorPart
+
+        try:
+            mode = OperatorMode(options, self._clock, _named(self._options.system_account))
+        except ValueError as error:
+            raise StartError(str(error), "Check operator, resolver and system_account") from error
+        part = OperatorPart(self.broker, mode)
+        self.broker.use_operator(part, mode.system_account)
+        part.serve()
+
     async def _start_monitor(self, port: int) -> Monitor:
+        from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
+        self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            monitor = await start_monitor(self.broker, host, port)
+            monitor = await start_monitor(self.broker, host, port, self._monitoring)
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Can't start monitoring: can't listen to the monitor port: {text}"
@@ -145,15 +174,56 @@ class App:
             text, hint = listen_failure(host, port, error)
             where = join_host_port(host, port)
             raise StartError(f'Error listening on port: {where}, "{text}"', hint) from error
+        except TlsError as error:
+            raise StartError(str(error), "Check the files that the tls block names") from error
         where = join_host_port(listener.host, listener.port)
         self._log.info(f"Listening for client connections on {where}")
+        self._tell_tls(self._options)
         return listener
+
+    async def _listen_websocket(self, options: WebSocket) -> WebSocketListener:
+        if importlib.util.find_spec("websockets") is None:
+            text = "Unable to listen for websocket connections: websockets is not installed"
+            raise StartError(text, "Install it: pip install 'jetstream-py[websocket]'")
+        host, port = options.host, options.port
+        try:
+            listener = await WebSocketListener.open(self.broker, host, port)
+        except OSError as error:
+            text, hint = listen_failure(host, port, error)
+            text = f"Unable to listen for websocket connections: {text}"
+            raise StartError(text, hint) from error
+        except TlsError as error:
+            hint = "Check the files that the tls block of websocket names"
+            raise StartError(str(error), hint) from error
+        scheme = listener.url_scheme
+        self._log.info(f"Listening for websocket clients on {scheme}://{host}:{listener.port}")
+        if scheme == "ws":
+            self._log.warn("Websocket not configured with TLS. DO NOT USE IN PRODUCTION!")
+        return listener
+
+    @property
+    def _doors(self) -> list[Listener]:
+        """Where clients come in."""
+        return [door for door in (self._listener, self._websocket) if door is not None]
+
+    def _tell_tls(self, options: Options) -> None:
+        if options.tls is None:
+            return
+        how = "available" if options.allow_non_tls else "required"
+        self._log.info(f"TLS {how} for client connections")
+        if options.tls.handshake_first and not options.tls.handshake_fallback:
+            self._log.warn(
+                'Clients that are not using "TLS Handshake First" option will fail to connect'
+            )
 
     def _write_ports_file(self, directory: str) -> None:
         assert self._listener is not None
-        endpoints = {"nats": ("nats", self._listener.host, self._listener.port)}
+        listener, websocket = self._listener, self._websocket
+        endpoints = {"nats": (listener.url_scheme, listener.host, listener.port)}
         if self._monitor is not None:
             endpoints["monitoring"] = ("http", self._monitor.host, self._monitor.port)
+        if websocket is not None:
+            endpoints["websocket"] = (websocket.url_scheme, websocket.host, websocket.port)
         ports_file = PortsFile(directory)
         ports_file.write(endpoints)
         self._ports_file = ports_file
@@ -174,23 +244,34 @@ class App:
         # Else: a terminate during lame duck. Kubernetes sends one right after the hook that asked
         # for lame duck mode, and means: carry on.
 
-    def reload(self) -> None:
+    def reload(self) -> str:
         """Take the changed configuration, or keep the old one and say why."""
         try:
             fresh = reload_options(self._invocation, self._environ)
             changed = changes(self._options, fresh.options)
             self._log.configure(log_settings(fresh.options))
-        except (ConfigError, LogError) as error:
+            for door in self._doors:
+                door.apply(fresh.options)
+        except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
-            return
+            return str(error)
         for warning in fresh.warnings:
             self._log.warn(warning)
         for line in changed:
             self._log.info(f"Reloaded: {line}")
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
+        self._accounts_changed()
+        for door in self._doors:
+            door.drop_unpinned()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
+        return ""
+
+    def _accounts_changed(self) -> None:
+        self._system.attach()
+        if self._jetstream is not None:
+            self._jetstream.apply()
 
     def _move_files(self, old: Options, new: Options) -> None:
         try:
@@ -208,8 +289,9 @@ class App:
     async def lame_duck(self) -> None:
         """Refuse new clients, let the others go in peace, then end."""
         self._log.info("Entering lame duck mode, stop accepting new clients")
-        if self._listener is not None:
-            self._listener.close()
+        for door in self._doors:
+            door.close()
+        self._system.events.lame_duck()
         self.broker.lame_duck()
         if self.broker.sessions:
             grace = self._options.lame_duck_grace_period
@@ -230,10 +312,11 @@ class App:
         self._log.info("Server Exiting..")
 
     async def _release(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
+        for door in self._doors:
+            door.close()
         if self._jetstream is not None:
             self._jetstream.close()  # its last words are for clients that are still there
+        self._system.events.shutdown()
         links = [session.link for session in self.broker.sessions.values()]
         self.broker.shutdown()
         # Links tell how much is left, not when it is gone; nearly always it is gone already.
@@ -255,6 +338,11 @@ class App:
 
             text += "\n" + "".join(traceback.format_exception(error)).rstrip()
         self._log.error(text)
+
+
+def _named(system_account: str) -> str:
+    """The system account, if the file names one."""
+    return "" if system_account == SYSTEM_ACCOUNT else system_account
 
 
 def log_settings(options: Options) -> LogSettings:

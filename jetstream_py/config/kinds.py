@@ -43,6 +43,18 @@ def go_type(data: Data) -> str:
     return _NAMES[type(data)][1]
 
 
+def shown(data: Data) -> str:
+    """A value in a message. nats-server shows addresses in memory for what is more than a word."""
+    match data:
+        case bool():
+            return "true" if data else "false"
+        case float():
+            return f"{data:g}"
+        case str() | int():
+            return str(data)
+    return go_type(data)
+
+
 def expect(kind: type, what: str, key: str, value: Value) -> Any:
     if type(value.data) is not kind:
         name = gotext.quote(key)
@@ -215,6 +227,15 @@ def account_name(key: str, value: Value, draft: Draft) -> str:
     return value.data
 
 
+def array(key: str, value: Value, draft: Draft) -> list[Value]:
+    result: list[Value] = expect(list, "an array", key, value)
+    return result
+
+
+def texts(key: str, value: Value, draft: Draft) -> list[str]:
+    return [text(key, item, draft) for item in array(key, value, draft)]
+
+
 def block(key: str, value: Value, draft: Draft) -> dict[str, Value]:
     result: dict[str, Value] = expect(dict, "a block", key, value)
     return result
@@ -243,5 +264,6 @@ METADATA: Final = Kind("block of strings", metadata)
 FEATURE_FLAGS: Final = Kind("block of booleans", feature_flags)
 WRITE_TIMEOUT: Final = Kind("default, close or retry", write_timeout)
 ACCOUNT_NAME: Final = Kind("string", account_name)
+TEXTS: Final = Kind("array of strings", texts)
 BLOCK: Final = Kind("block", block)
 ANYTHING: Final = Kind("any", anything)

@@ -342,8 +342,11 @@ class _Parser:
                 break
             if self.peek() in (",", "/"):
                 self.fail("Unexpected array value terminator ','.")
-            start = self.pos + 1 if self.peek() in ("'", '"', "{", "[") else self.pos
-            items.append(Value(self.value(), self.position(start)))
+            start = self.pos + 1 if self.peek() in ("'", '"') else self.pos
+            data = self.value()
+            # A block or an array inside an array is known by its end.
+            at = self.pos if isinstance(data, dict | list) else start
+            items.append(Value(data, self.position(at)))
             if self.end_of_item():
                 break
         self.depth -= 1

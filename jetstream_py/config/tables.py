@@ -7,15 +7,15 @@ feature arrives, its row changes and nothing else in this package does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from jetstream_py import gotext
 from jetstream_py.config import kinds
 from jetstream_py.config.draft import Draft, Problem, Refusal
-from jetstream_py.config.parser import Block, Value
+from jetstream_py.config.parser import Block, Position, Value
 
 # Does to the options what a key stands for: the draft, the value as parsed, the value as read.
 Setter: TypeAlias = Callable[[Draft, Value, Any], None]
@@ -34,6 +34,8 @@ class Key(msgspec.Struct, frozen=True):
 
 
 Table: TypeAlias = Mapping[str, Key]
+
+UNKNOWN: Final = "unknown field {}"
 
 
 def table(*keys: Key) -> Table:
@@ -61,32 +63,68 @@ def refused(names: str, note: str) -> Key:
     return Key(tuple(names.split()), kinds.ANYTHING, status="refused", note=note)
 
 
+class Fields(msgspec.Struct):
+    """What a block says, under the first names of its keys."""
+
+    data: dict[str, Any] = {}
+    at: dict[str, Position] = {}  # where it says so
+    again: dict[str, Position] = {}  # where it says so once more, under another name
+    last: Position | None = None  # of the last key
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.data.get(name, default)
+
+
 def read_block(keys: Table, block: Block, draft: Draft, path: str = "") -> None:
     """Apply every entry of a block; mistakes are collected in the draft."""
+    for row, name, value in _known(keys, block, draft, UNKNOWN):
+        with draft.attempt(value.at):
+            _apply(row, name, value, draft, path)
+
+
+def read_fields(
+    keys: Table, block: Block, draft: Draft, path: str = "", unknown: str = UNKNOWN
+) -> Fields:
+    """The entries of a block that is more than a part of the options. `unknown` is for keys that are
+    not in the table: nats-server has a text for most blocks."""
+    fields = Fields()
+    for row, name, value in _known(keys, block, draft, unknown):
+        fields.last = value.at
+        with draft.attempt(value.at):
+            data = _read(row, name, value, draft, path)
+            known = fields.again if row.names[0] in fields.at else fields.at
+            known[row.names[0]] = value.at
+            if row.status == "supported":
+                fields.data[row.names[0]] = data
+    return fields
+
+
+def _known(
+    keys: Table, block: Block, draft: Draft, unknown: str
+) -> Iterator[tuple[Key, str, Value]]:
     for written, value in block.items():
         name = written.lower()
-        row = keys.get(name)
-        if row is None:
-            if not value.used:
-                problem = f"unknown field {gotext.quote(written)}"
-                draft.errors.append(Problem(value.at, problem))
-            continue
-        try:
-            _apply(row, name, value, draft, path)
-        except Refusal as refusal:
-            draft.errors.append(Problem(refusal.at or value.at, str(refusal)))
+        if name in keys:
+            yield keys[name], name, value
+        elif not value.used:
+            draft.errors.append(Problem(value.at, unknown.format(gotext.quote(written))))
 
 
-def _apply(row: Key, name: str, value: Value, draft: Draft, path: str) -> None:
+def _read(row: Key, name: str, value: Value, draft: Draft, path: str) -> Any:
     shown = gotext.quote(path + name)
     if row.status == "refused":
         raise Refusal(f"{shown} is not supported in this version: {row.note}")
     data = row.kind.read(name, value, draft)
     if row.status == "ignored":
         draft.warnings.append(f"{value.at}: {shown} has no effect here: {row.note}")
-    elif row.zero_is_default and data == 0:
+    return data
+
+
+def _apply(row: Key, name: str, value: Value, draft: Draft, path: str) -> None:
+    data = _read(row, name, value, draft, path)
+    if row.status == "ignored" or (row.zero_is_default and data == 0):
         return
-    elif row.set is not None:
+    if row.set is not None:
         row.set(draft, value, data)
     else:
         setattr(draft.options, row.sets[0], data)

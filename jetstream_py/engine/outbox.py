@@ -50,7 +50,7 @@ class Publisher(Protocol):
 
     def publish(
         self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
-    ) -> None: ...
+    ) -> object: ...
 
     def publish_series(
         self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes

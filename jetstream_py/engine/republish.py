@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.times import time_text
-from jetstream_py.engine.transform import Chance, compile_transform
+from jetstream_py.transforms.make import Chance, compile_transform
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import RePublish

@@ -11,34 +11,72 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from jetstream_py import nkey
+from jetstream_py import limits, nkey
 from jetstream_py.clock import Clock
+from jetstream_py.config.account_options import (
+    GLOBAL_ACCOUNT,
+    AccountOptions,
+    Permissions,
+    User,
+)
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import quote
 from jetstream_py.log import Log
-from jetstream_py.server import auth, info, proto
+from jetstream_py.nuid import Nuid
+from jetstream_py.server import info, proto
+from jetstream_py.server.accounts import Account, Accounts
+from jetstream_py.server.auth import (
+    Ask,
+    Attempt,
+    Guard,
+    Later,
+    Operator,
+    Refusal,
+    Verdict,
+    for_websocket,
+)
+from jetstream_py.server.callout import Callout
 from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.router import Router
+from jetstream_py.server.permissions import Rights
+from jetstream_py.server.services import WaysBack
 from jetstream_py.server.session import NO_LINK, Link, Session
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tracing import Tracer, label
+from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
 
-GLOBAL_ACCOUNT = "$G"
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.view import JetStreamView
+
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
+_NONCE_BYTES = 11
+_LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TOKEN_LENGTH = 6
 
 
-class Account:
-    """A subject space of its own."""
+if TYPE_CHECKING:
+    from jetstream_py.jwt.xkey import XKey
+    from jetstream_py.nkey import KeyPair
 
-    def __init__(self, name: str, options: Options) -> None:
-        self.name = name
-        self.router = Router(use_caches=not options.disable_sublist_cache)
+
+class Events(Protocol):
+    """Who is told of clients that come and go."""
+
+    def connected(self, session: Session) -> None: ...
+
+    def disconnected(self, session: Session, counted: bool) -> None:
+        """`counted`: it had become a connection of its account."""
+        ...
+
+    def auth_error(self, session: Session, reason: str) -> None: ...
 
 
 class ClosedSub(msgspec.Struct, frozen=True):
@@ -69,8 +107,11 @@ class ClosedSession(msgspec.Struct, frozen=True):
     out_bytes: int
     stalls: int
     connect: ConnectOptions
+    identity: User
     user: str
     account: Account
+    client_type: str
+    tls: TlsInfo | None
     subs: tuple[ClosedSub, ...]
 
 
@@ -91,13 +132,32 @@ class Broker:
         self.loop = loop
         self.chance = chance
         self.timers = Timers(clock)
-        self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+        self._keys: tuple[KeyPair, XKey] | None = None
+        if options.authorization.callout is not None or options.authorization.operator is not None:
+            from jetstream_py.jwt.xkey import XKey
+
+            seeds = [nkey.encode_seed(kind, os.urandom(32)) for kind in (nkey.SERVER, nkey.CURVE)]
+            self._keys = nkey.KeyPair(seeds[0]), XKey(seeds[1])
+            self.server_id, self._xkey = self.keys.public, self.curve.public
+        else:  # then nobody asks for a proof
+            self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+            self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
         self.server_name = options.server_name or self.server_id
         self.started_ns = self.config_loaded_ns = clock.now_ns()
         self.host = options.host
         self.port = options.port
-        self.default_account = Account(GLOBAL_ACCOUNT, options)
-        self.accounts = {GLOBAL_ACCOUNT: self.default_account}
+        self.events: Events | None = None
+        self.ways_back = WaysBack(self)
+        self._accounts = Accounts(self)
+        self.accounts = self._accounts.by_name
+        self.operator: Operator | None = None
+        # The parts that live in accounts say what they need when there are others.
+        self.accounts_changed: Callable[[], None] = _nothing
+        self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
+        self._rights: dict[Permissions, Rights] = {}
+        self.new_id = Nuid(os.urandom).next
+        self.workers = Workers(loop.call_soon_threadsafe)
+        self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
@@ -110,21 +170,42 @@ class Broker:
         self.jetstream = False  # told in INFO once streams are served
         self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
-        self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
+        self.jetstream_view: JetStreamView | None = None  # what monitoring shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
+        self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
-        self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
         self._use(options)
+
+    @property
+    def keys(self) -> KeyPair:
+        """What the server signs with."""
+        assert self._keys is not None
+        return self._keys[0]
+
+    @property
+    def curve(self) -> XKey:
+        """What it opens sealed messages with."""
+        assert self._keys is not None
+        return self._keys[1]
 
     def _use(self, options: Options) -> None:
         """Derive everything that depends on options a reload may change."""
         self.options = options
-        self.auth_required = options.authorization.required
+        self.guard = Guard(options, self.operator)
+        self.websocket_guard = Guard(for_websocket(options), self.operator)
+        self._rights.clear()
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
+        self._describe(options)
+        self._accounts.configure(options)
+        self.default_account = self.accounts[GLOBAL_ACCOUNT]
+        self.system_account = self.accounts[options.system_account]
+
+    def _describe(self, options: Options) -> None:
+        """What all clients are told of the server."""
         host, port = info.advertised(options.client_advertise, self.host, self.port)
         self._info = info.template(
             server_id=self.server_id,
@@ -134,28 +215,66 @@ class Broker:
             headers=not options.no_header_support,
             max_payload=options.max_payload,
             xkey=self._xkey,
+            tls=options.tls,
+            allow_non_tls=options.allow_non_tls,
         )
+        host, port, secure = self._websocket
+        self._websocket_info = msgspec.structs.replace(
+            self._info, host=host, port=port, tls_required=secure, tls_available=secure
+        )
+
+    def bound_websocket(self, host: str, port: int, secure: bool) -> None:
+        """As `bound`, for clients that come by WebSocket."""
+        self._websocket = (host, port, secure)
+        self._describe(self.options)
+
+    def use_operator(self, operator: Operator, system_account: str) -> None:
+        """Clients are judged by their JWTs from now on."""
+        self.operator = operator
+        if system_account:
+            self.options.system_account = system_account
+            self._accounts.load(system_account, operator.account)
+        self._use(self.options)
+        self.accounts_changed()
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
         self.host, self.port = host, port
-        self._use(self.options)
+        self._describe(self.options)
 
     # -- connections come and go ------------------------------------------------------------------
 
     def open_session(self, link: Link, ip: str, port: int) -> Session:
         """A client connected. The link greets it once it knows its session."""
-        session = Session(self, link, self._next_cid, ip, port)
+        session = Session(self, self.default_account, link, self._next_cid, ip, port)
         self._next_cid += 1
+        guard = self.guard_of(session)
+        user = guard.default()
+        if user is None:
+            session.awaiting_auth = True
+        else:
+            session.become(user)
+            session.map_by_account()
+            session.implicit_connect = bool(guard.no_auth_user)
+        if guard.wants_nonce:
+            session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
         self.total_connections += 1
         self.sessions[session.cid] = session
+        if self.log.debugging:
+            self.log.debug(f"{label(session)} - Client connection created")
         return session
 
     def greet(self, session: Session) -> None:
         """The first INFO; the last, too, when there are too many clients."""
+        self.introduce(session)
+        self.check_room(session)
+
+    def introduce(self, session: Session) -> None:
+        """The first INFO."""
         session.send(self.info_line(session))
-        if self.log.debugging:
-            self.log.debug(f"{label(session)} - Client connection created")
+
+    def check_room(self, session: Session) -> None:
+        """Close if there are too many clients."""
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             error = "maximum connections exceeded"
             self.violation(session, error)
@@ -179,14 +298,19 @@ class Broker:
         )
         session.drop_all()
         session.link.flush()
+        session.tls = session.link.tls_info()
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
+        counted = session.account.sessions.pop(session.cid, None) is not None
         self._remember(session, subs)
+        if self.events is not None:
+            self.events.disconnected(session, counted)
 
     def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
         for i, count in enumerate(_traffic(session)):
             self._gone[i] += count
+            session.account.gone[i] += count
         fields = {
             name: getattr(session, name)
             for name in ClosedSession.__struct_fields__
@@ -202,59 +326,205 @@ class Broker:
         """Tell clients that understand it to move on."""
         self.lame_duck_mode = True
         for session in self.sessions.values():
-            if session.connected and session.connect.protocol >= 1:
-                session.send(self.info_line(session))
+            self.send_away(session)
         self.flush()
+
+    def send_away(self, session: Session) -> None:
+        """Ask a client to find another server, if it understands that."""
+        if session.connected and session.connect.protocol >= 1:
+            session.send(self.info_line(session, ldm=True))
 
     def apply(self, options: Options) -> None:
         """Take reloaded options; clients that would no longer get in have to go."""
+        if self.operator is not None:  # its token names the system account
+            options.system_account = self.options.system_account
         self._use(options)
         self.config_loaded_ns = self.clock.now_ns()
-        known = {user.name for user in options.authorization.users}
-        for account in self.accounts.values():
-            account.router.forget_all()
         for session in list(self.sessions.values()):
             session.apply_options()
-            if not session.connected or auth.still_valid(options, session.connect, session.user):
+            if not session.connected:
                 continue
-            if session.user and session.user not in known:
+            user = self.guard_of(session).still(session.identity, self._attempt(session))
+            if isinstance(user, Refusal):
+                self.auth_violation(session, user)
+            elif user is None or user.account not in self.accounts:
                 self.close_session(session, proto.CLIENT_CLOSED)
             else:
-                self.auth_violation(session)
+                self._review(session, user)
+        for account in list(self.accounts.values()):
+            self._trim(account)
         self.flush()
+
+    def _trim(self, account: Account) -> None:
+        """Send away who is too many by the new limits."""
+        most = account.options.max_connections
+        while 0 <= most < len(account.sessions):
+            self._too_many(next(reversed(account.sessions.values())))
+
+    def _review(self, session: Session, user: User) -> None:
+        """A client stays: as the user that it is now."""
+        if user.permissions != session.identity.permissions:
+            session.become(user)
+            session.review_subs()
+            session.account.router.forget_all()
+        elif user != session.identity:
+            session.become(user)
 
     # -- decisions that sessions ask for ----------------------------------------------------------
 
-    def authenticate(self, session: Session, client: ConnectOptions) -> bool:
-        user = auth.authenticate(self.options, client)
-        if user is None or client.account:  # accounts are not a client's to choose
-            self.auth_violation(session)
-            return False
-        session.user = user
-        session.awaiting_auth = False
-        return True
+    def authenticate(self, session: Session, client: ConnectOptions) -> None:
+        """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
+        verdict = self.guard_of(session).judge(self._attempt(session))
+        if isinstance(verdict, User | Refusal):
+            self._settle(session, verdict)
+            return
+        session.held = True
+        session.awaiting_auth = True
+        session.link.hold()
+        self._wait(session, verdict)
 
-    def auth_violation(self, session: Session) -> None:
-        who = session.connect.user
-        self.violation(session, "authentication error" + (f" - User {quote(who)}" if who else ""))
-        self.close_session(session, proto.AUTHENTICATION_VIOLATION, "Authorization Violation")
+    def _wait(self, session: Session, verdict: Later | Ask) -> None:
+        def done(later: Verdict) -> None:
+            self._conclude(session, later)
+
+        if isinstance(verdict, Ask):
+            self.callout.ask(session, verdict.callout, done)
+        elif not self.workers.run(verdict, lambda: not session.closed, done):
+            self.auth_violation(session, Refusal("too many logins at once"))
+
+    def _conclude(self, session: Session, verdict: Verdict) -> None:
+        """What a held session waited for."""
+        if session.closed:
+            return
+        if not isinstance(verdict, User | Refusal):
+            self._wait(session, verdict)
+            return
+        try:
+            self._settle(session, verdict)
+        except proto.Fault as fault:
+            session.fail(fault)
+        if not session.closed:
+            session.release()
+        self.flush_soon()
+
+    def _settle(self, session: Session, verdict: User | Refusal) -> None:
+        if isinstance(verdict, Refusal):
+            self.auth_violation(session, verdict)
+            return
+        account = self.account_of(verdict)
+        most = account.options.max_connections
+        if 0 <= most <= len(account.sessions) and session.cid not in account.sessions:
+            self._too_many(session)
+            return
+        session.admit(verdict)
+        now = self.clock.now_ns() / 1e9
+        if verdict.jwt and self.operator is not None:
+            end = self.operator.leaves_at(verdict, now)
+        else:
+            end = float(verdict.expires) or None
+        if end is not None:
+            self.timers.call_later(max(0.0, end - now), lambda: self._expire(session, verdict))
+
+    def _too_many(self, session: Session) -> None:
+        error = "maximum account active connections exceeded"
+        self.violation(session, error)
+        self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
+
+    def _expire(self, session: Session, user: User) -> None:
+        if not session.closed and session.identity is user:
+            error = "User Authentication Expired"
+            self.violation(session, error)
+            self.close_session(session, proto.AUTHENTICATION_EXPIRED, error)
+
+    def _attempt(self, session: Session) -> Attempt:
+        return Attempt(
+            session.connect,
+            session.nonce,
+            session.ip,
+            session.link.connection_type,
+            session.link.peer(),
+            now=self.clock.now_ns() / 1e9,
+        )
+
+    def guard_of(self, session: Session) -> Guard:
+        """Who judges a client, depending on the way it came."""
+        return self.websocket_guard if session.client_type == "websocket" else self.guard
+
+    def account_of(self, user: User) -> Account:
+        account = self.accounts.get(user.account)
+        if account is None and self.operator is not None:
+            account = self._accounts.load(user.account, self.operator.account)
+            self.accounts_changed()
+        return account or self.default_account
+
+    def use_account(self, options: AccountOptions) -> None:
+        """An account is like this from now on."""
+        assert self.operator is not None
+        self._accounts.change(options, self.operator.account)
+        self.accounts_changed()
+
+    def rights_of(self, user: User) -> Rights | None:
+        """The compiled permissions of a user, one object for all that have the same."""
+        given = user.permissions
+        if given is None:
+            return None
+        rights = self._rights.get(given)
+        if rights is None:
+            if len(self._rights) >= limits.RIGHTS:
+                self._rights.clear()
+            rights = self._rights[given] = Rights(given)
+        return rights
+
+    def moved(self, session: Session, before: Account) -> None:
+        """A session is a connection of its account now, and was one of another before, or of none."""
+        account = session.account
+        if account is not before:
+            before.sessions.pop(session.cid, None)
+        if session.cid in account.sessions:
+            return
+        account.sessions[session.cid] = session
+        account.total_connections += 1
+        if self.events is not None:
+            self.events.connected(session)
+
+    def new_token(self) -> bytes:
+        """A word that nobody can guess."""
+        return bytes([_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(_TOKEN_LENGTH)])
+
+    def auth_violation(self, session: Session, refusal: Refusal = Refusal()) -> None:  # noqa: B008
+        client = session.connect
+        who = f" - User {quote(client.user)}" if client.user else ""
+        who = who or (f" - Nkey {quote(client.nkey)}" if client.nkey else "")
+        self.violation(session, f"authentication error{who}")
+        if self.events is not None:
+            self.events.auth_error(session, refusal.text)
+        self.close_session(session, proto.AUTHENTICATION_VIOLATION, refusal.text)
 
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
 
-    def info_line(self, session: Session, connected: bool = False) -> bytes:
-        hidden = not connected and bool(self.options.no_auth_user)
+    def info_line(self, session: Session, connected: bool = False, ldm: bool = False) -> bytes:
+        websocket = session.client_type == "websocket"
+        template = self._websocket_info if websocket else self._info
+        hidden = not connected and bool(self.options.no_auth_user) and not websocket
+        # A client that started with the handshake was never free to stay without.
+        secured = not connected and session.link.tls_info() is not None
+        limit = {"max_payload": session.max_payload} if connected else {}
         return info.render(
             msgspec.structs.replace(
-                self._info,
+                template,
+                tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
-                auth_required=self.auth_required and not hidden,
+                auth_required=self.guard_of(session).required and not hidden,
+                nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,
-                ldm=self.lame_duck_mode,
+                ldm=ldm or self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",
+                acc_is_sys=connected and session.account is self.system_account,
+                **limit,
             )
         )
 
@@ -284,6 +554,14 @@ class Broker:
             for i, count in enumerate(_traffic(session)):
                 sums[i] += count
         return sums[0], sums[1], sums[2], sums[3]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _unknown_server() -> msgspec.Raw:
+    return msgspec.Raw(b"{}")
 
 
 def _traffic(session: Session) -> tuple[int, int, int, int]:

@@ -13,11 +13,13 @@ bound what a client can cost:
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from jetstream_py import limits
 from jetstream_py.gotext import duration
 from jetstream_py.server import proto
+from jetstream_py.server.certificates import Peer
 from jetstream_py.server.sockets import peer
 from jetstream_py.server.tracing import label
 from jetstream_py.timers import Timer
@@ -25,6 +27,7 @@ from jetstream_py.timers import Timer
 if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
+    from jetstream_py.server.tls_info import TlsInfo
 
 # A read this large is written out at once: waiting for others to add to it would gain nothing.
 LARGE_READ = 16 * 1024
@@ -36,6 +39,8 @@ STALL = 0.005
 class ClientConnection(asyncio.Protocol):
     """One accepted socket."""
 
+    connection_type = "STANDARD"
+
     __slots__ = (
         "_auth",
         "_broker",
@@ -43,11 +48,12 @@ class ClientConnection(asyncio.Protocol):
         "_linger",
         "_ping",
         "_rtt_at",
-        "_session",
         "_transport",
+        "session",
+        "tls",
     )
 
-    _session: Session
+    session: Session
     _transport: asyncio.Transport
 
     def __init__(self, broker: Broker) -> None:
@@ -57,29 +63,41 @@ class ClientConnection(asyncio.Protocol):
         self._deadline: Timer | None = None
         self._linger: Timer | None = None
         self._rtt_at = 0.0
+        self.tls: TlsInfo | None = None
 
     # -- asyncio's side ---------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        broker = self._broker
-        self._transport = cast(asyncio.Transport, transport)
-        # No water marks: a write that the socket does not take at once starts the deadline.
-        self._transport.set_write_buffer_limits(high=0)
-        ip, port = peer(transport.get_extra_info("peername"))
-        self._session = session = broker.open_session(self, ip, port)
-        broker.greet(session)
-        if session.closed:
-            return
-        if session.awaiting_auth:
-            timeout = broker.options.authorization.timeout
-            self._auth = broker.timers.call_later(timeout, self._auth_timeout)
-        self._ping = broker.timers.call_later(broker.options.ping_interval, self._ping_due)
+        self.open(cast(asyncio.Transport, transport))
+        self._broker.greet(self.session)
+        self.start()
         # All of them, not just ours: a session that stays in `dirty` after its bytes have left would
         # be written too early the next time, before those whose messages came first.
-        broker.flush()
+        self._broker.flush()
+
+    def open(self, transport: asyncio.Transport) -> None:
+        """Have a session on this transport."""
+        self._transport = transport
+        # No water marks: a write that the socket does not take at once starts the deadline.
+        transport.set_write_buffer_limits(high=0)
+        ip, port = peer(transport.get_extra_info("peername"))
+        self.session = self._broker.open_session(self, ip, port)
+
+    def secure(self, transport: asyncio.Transport) -> None:
+        """Go on over another transport, which lies on the first."""
+        self._transport = transport
+
+    def start(self) -> None:
+        """The client may speak: from now on time counts."""
+        broker = self._broker
+        if self.session.closed:
+            return
+        if self.session.awaiting_auth:
+            self._auth = broker.timers.call_later(self.auth_timeout, self._auth_timeout)
+        self._ping = broker.timers.call_later(self.ping_interval, self._ping_due)
 
     def data_received(self, data: bytes) -> None:
-        session = self._session
+        session = self.session
         if session.closed:
             return
         session.receive(data)
@@ -100,7 +118,7 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         reason = proto.CLIENT_CLOSED if exc is None else proto.READ_ERROR
-        self._broker.close_session(self._session, reason)
+        self._broker.close_session(self.session, reason)
         if self._deadline is not None:
             self._deadline.cancel()
         if self._linger is not None:
@@ -120,7 +138,7 @@ class ClientConnection(asyncio.Protocol):
     # -- the session's side (Link) ----------------------------------------------------------------
 
     def flush(self) -> None:
-        session = self._session
+        session = self.session
         if not session.out:
             return
         data = session.take_output()
@@ -128,7 +146,12 @@ class ClientConnection(asyncio.Protocol):
         if transport.is_closing():
             return
         transport.write(data)
-        pending = transport.get_write_buffer_size()
+        if transport.get_write_buffer_size():
+            self.check_pending()
+
+    def check_pending(self) -> None:
+        """A client that does not take what it is sent has to go."""
+        pending = self._transport.get_write_buffer_size()
         if pending:
             limit = self._broker.options.max_pending
             if pending > limit:
@@ -136,9 +159,17 @@ class ClientConnection(asyncio.Protocol):
             elif pending * 4 > limit * 3:
                 self._broker.congested = True
 
+    @property
+    def auth_timeout(self) -> float:
+        return self._broker.options.authorization.timeout
+
+    @property
+    def ping_interval(self) -> float:
+        return self._broker.options.ping_interval
+
     def connected(self) -> None:
         self._cancel_timers()
-        first = min(FIRST_PING, self._broker.options.ping_interval)
+        first = min(FIRST_PING, self.ping_interval)
         self._ping = self._broker.timers.call_later(first, self._ping_due)
 
     def close(self, linger: bool) -> None:
@@ -164,6 +195,26 @@ class ClientConnection(asyncio.Protocol):
     def pending_bytes(self) -> int:
         return self._transport.get_write_buffer_size()
 
+    @property
+    def forwarded_for(self) -> str:
+        return ""
+
+    @property
+    def cookies(self) -> Mapping[str, str]:
+        return {}
+
+    def tls_info(self) -> TlsInfo | None:
+        return self.tls
+
+    def peer(self) -> Peer | None:
+        return Peer(self.tls.chain[0]) if self.tls is not None and self.tls.chain else None
+
+    def hold(self) -> None:
+        self._transport.pause_reading()
+
+    def release(self) -> None:
+        self._resume()
+
     def _cancel_timers(self) -> None:
         for timer in (self._auth, self._ping):
             if timer is not None:
@@ -172,14 +223,14 @@ class ClientConnection(asyncio.Protocol):
     # -- timers -----------------------------------------------------------------------------------
 
     def _auth_timeout(self) -> None:
-        session = self._session
+        session = self.session
         if session.awaiting_auth:
             reason = proto.AUTHENTICATION_TIMEOUT
             self._broker.close_session(session, reason, "Authentication Timeout")
 
     def _ping_due(self) -> None:
-        broker, session = self._broker, self._session
-        interval = broker.options.ping_interval
+        broker, session = self._broker, self.session
+        interval = self.ping_interval
         now = broker.clock.monotonic()
         idle = (broker.clock.now_ns() - session.last_activity_ns) / 1e9
         if not self._rtt_at or idle >= interval or now - self._rtt_at > RTT_EVERY:
@@ -198,7 +249,7 @@ class ClientConnection(asyncio.Protocol):
         pending = self.pending_bytes()
         if not pending:
             return
-        if self._broker.options.write_timeout == "retry" and not self._session.closed:
+        if self._broker.options.write_timeout == "retry" and not self.session.closed:
             self.pause_writing()  # the client is slow, and wanted to be waited for
             return
         deadline = duration(round(self._broker.options.write_deadline * 1e9))
@@ -206,7 +257,7 @@ class ClientConnection(asyncio.Protocol):
         self._slow(proto.SLOW_CONSUMER_DEADLINE, text)
 
     def _slow(self, reason: str, text: str) -> None:
-        broker, session = self._broker, self._session
+        broker, session = self._broker, self.session
         if not session.closed:
             broker.slow_consumers += 1
             broker.log.info(f"{label(session)} - Slow Consumer Detected: {text}")
@@ -214,7 +265,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport.abort()  # the peer does not read: there is nobody to flush to
 
     def _stall(self) -> None:
-        self._session.stalls += 1
+        self.session.stalls += 1
         self._broker.stalled_clients += 1
         self._transport.pause_reading()
         self._broker.timers.call_later(STALL, self._resume)

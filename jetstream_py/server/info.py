@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from jetstream_py.config.account_options import Tls
 from jetstream_py.version import API_LEVEL, NATS_VERSION, __version__
 
 
@@ -20,15 +21,20 @@ class Info(msgspec.Struct, omit_defaults=True, kw_only=True):
     port: int
     headers: bool
     auth_required: bool = False
+    tls_required: bool = False
+    tls_verify: bool = False
+    tls_available: bool = False
     max_payload: int
     jetstream: bool = False
     client_id: int
     client_ip: str
+    nonce: str = ""
     domain: str = ""
     ldm: bool = False
     connect_urls: list[str] = []
     connect_info: bool = False
     remote_account: str = ""
+    acc_is_sys: bool = False
     api_lvl: int = 0
     xkey: str = ""
     jetstream_py_version: str = ""
@@ -48,6 +54,8 @@ def template(
     headers: bool,
     max_payload: int,
     xkey: str,
+    tls: Tls | None = None,
+    allow_non_tls: bool = False,
 ) -> Info:
     """The part that is the same for every client."""
     return Info(
@@ -60,6 +68,9 @@ def template(
         host=host,
         port=port,
         headers=headers,
+        tls_required=tls is not None and not allow_non_tls,
+        tls_verify=tls is not None and (tls.verify or tls.verify_and_map),
+        tls_available=tls is not None and allow_non_tls,
         max_payload=max_payload,
         client_id=0,
         client_ip="",

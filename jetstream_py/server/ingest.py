@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # Reads below this are a few messages: splitting them all would gain nothing over going line by line.
 _PAIRS_MIN = 1024
 _PAIRS_PAYLOAD = 512  # average bytes between LFs above which finding beats splitting
+_UNTIL_RELEASED = 1 << 62  # more bytes than there will be
 _PAIRS_PAUSE = 16  # reads to pass in the second gear after the first one did not suit
 
 
@@ -113,6 +114,8 @@ def _lines(session: Session, data: bytes, pos: int) -> None:
                         return None
                     known = session.lines
                     pos = eol + 1
+                    if session.held:
+                        return session.wait(data[pos:], _UNTIL_RELEASED)
                     continue
             size = pub.size
             stop = eol + size + 2  # of payload and CR
@@ -160,13 +163,15 @@ def _usual(session: Session, line: bytes) -> Pub | None:
         or len(line) > session.max_control_line
     ):
         return None
+    if not 3 <= len(args) <= 4 or (session.checked and not _unchecked(session, args[1])):
+        return None
     router = session.account.router
     if len(args) == 4:
         _, subject, reply, size_text = args
         if not subject or not reply or reply[:2] in RESERVED_STARTS:
             return None
         route = router.ack_route(subject) if subject[:8] == ACK else router.route(subject)
-    elif len(args) == 3:
+    else:
         _, subject, size_text = args
         reply = b""
         if subject[:7] == INBOX:
@@ -175,8 +180,6 @@ def _usual(session: Session, line: bytes) -> Pub | None:
             route = router.ack_route(subject)
         else:
             return _cacheable(session, line, subject, size_text)
-    else:
-        return None
     size = _SIZES.get(size_text, -1)
     if not 0 <= size <= session.max_payload:
         return None
@@ -189,6 +192,14 @@ def _usual(session: Session, line: bytes) -> Pub | None:
         pub.lead = b"MSG " + subject + b" "
         pub.tail = line[4 + len(subject) :]
     return pub
+
+
+def _unchecked(session: Session, subject: bytes) -> bool:
+    """Is there nothing to do about this subject, for a session of which some are looked at?"""
+    rule = session.publish_rule
+    if rule is not None and not rule.allows(subject):
+        return False
+    return session.mapper is None or session.mapper.find(subject) is None
 
 
 def _cacheable(session: Session, line: bytes, subject: bytes, size_text: bytes) -> Pub | None:
@@ -255,12 +266,23 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
     if pub.size > session.max_payload:
         log = f"maximum payload exceeded: {pub.size} vs {session.max_payload}"
         raise Fault(proto.MAX_PAYLOAD, "Maximum Payload Violation", log)
+    steady = True  # the same line will go the same way again
+    if session.mapper is not None:
+        choice = session.mapper.find(pub.subject)
+        if choice is not None:
+            steady = choice.steady
+            pub = pub.renamed(session.mapper.map(choice, pub.subject))
     router = session.account.router
     pub.route = router.route(pub.subject)
-    pub.guarded = pub.route.guarded or pub.reply[:2] in RESERVED_STARTS
+    rule = session.publish_rule
+    pub.guarded = (
+        pub.route.guarded
+        or pub.reply[:2] in RESERVED_STARTS
+        or (rule is not None and not rule.allows(pub.subject))
+    )
     once = pub.reply or pub.subject.startswith(USED_ONCE)
-    if session.fast and not once and not pub.guarded:
-        router.remember(line, pub)
+    if steady and session.fast and not once and not pub.guarded:
+        router.remember(line, pub, session.lines)
     return pub
 
 
@@ -276,9 +298,9 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
         _gather(session, route.plain[0], route.collector, pub, body)
         return True
     if route.handler is not None:
-        _hand(session, route.plain[0], route.handler, pub, body)
-        return True
-    if route.simple and (pub.hdr < 0 or route.headers):
+        if _hand(session, route.plain[0], route.handler, pub, body):
+            return True
+    elif route.simple and (pub.hdr < 0 or route.headers):
         broker = session.broker
         receivers = route.plain
         for members in route.groups:
@@ -312,18 +334,16 @@ def _gather(session: Session, sub: Sub, collector: Collector, pub: Pub, body: by
         items.append((pub.subject, pub.reply, body[:hdr], body[hdr:-1]))
 
 
-def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -> None:
-    """One message for a handler. It sees what was published before."""
+def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -> bool:
+    """One message for a handler. It sees what was published before. Did it reach anybody?"""
     sub.msgs += 1
     collectors = session.broker.collectors
     if collectors.filled:
         collectors.drain()
-    client = None if session.internal else session
+    client = session.behalf if session.internal else session
     hdr = pub.hdr
-    if hdr < 0:
-        handler(pub.subject, pub.reply, b"", body[:-1], client)
-    else:
-        handler(pub.subject, pub.reply, body[:hdr], body[hdr:-1], client)
+    block, payload = (b"", body[:-1]) if hdr < 0 else (body[:hdr], body[hdr:-1])
+    return handler(pub.subject, pub.reply, block, payload, client) is not False
 
 
 def _admit(session: Session, pub: Pub, body: bytes) -> bool:
@@ -355,14 +375,17 @@ def _deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
 
 
 def _may_publish(session: Session, pub: Pub) -> bool:
-    if pub.subject.startswith(proto.RESERVED_SUBJECTS):
-        what = f"to {proto.shown(pub.subject)}"
-    elif pub.reply.startswith(proto.RESERVED_REPLIES):
-        what = f"with Reply of {proto.shown(pub.reply)}"
+    reserved = pub.subject.startswith(proto.RESERVED_SUBJECTS)
+    if not reserved and pub.reply.startswith(proto.RESERVED_REPLIES):
+        reply = proto.shown(pub.reply)
+        session.send_error(f"Permissions Violation for Publish with Reply of {reply}")
+        session.broker.violation(session, f"Publish Violation - Reply {reply}")
+    elif reserved or not session.may_publish(pub.subject):
+        subject = proto.shown(pub.subject)
+        session.send_error(f"Permissions Violation for Publish to {subject}")
+        session.broker.violation(session, f"Publish Violation - Subject {subject}")
     else:
         return True
-    session.send_error(f"Permissions Violation for Publish {what}")
-    session.broker.violation(session, f"Publish Violation - {what}")
     return False
 
 
@@ -370,15 +393,22 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
     receiver = sub.session
     if receiver is session and not session.echo:
         return False
+    if sub.via is not None:
+        if not pub.kept:
+            pub = pub.renamed(sub.via.rename.to_local(pub.subject))
+        sub = sub.via.sub
+    if sub.filter is not None and sub.filter(pub.subject):
+        return False
     if sub.max and sub.msgs >= sub.max:
         return False
     if sub.collector is not None:
         _gather(session, sub, sub.collector, pub, body)
         return True
     if sub.handler is not None:
-        _hand(session, sub, sub.handler, pub, body)
-        return True
+        return _hand(session, sub, sub.handler, pub, body)
     sub.msgs += 1
+    if receiver.grants is not None and pub.reply:
+        receiver.grant(pub.reply)
     hdr = pub.hdr
     if hdr > 0 and not receiver.headers:
         body = body[hdr:]

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from jetstream_py.server import ingest, series
 from jetstream_py.server.collect import Collector, Sink
-from jetstream_py.server.router import Pub
+from jetstream_py.server.router import Kept, Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
 
 if TYPE_CHECKING:
-    from jetstream_py.server.broker import Account, Broker
+    from jetstream_py.server.accounts import Account
+    from jetstream_py.server.broker import Broker
 
 
 class Internal:
@@ -25,8 +26,7 @@ class Internal:
     def __init__(self, broker: Broker, account: Account) -> None:
         self._broker = broker
         self._account = account
-        self._session = session = Session(broker, NO_LINK, 0, "", 0)
-        session.account = account
+        self._session = session = Session(broker, account, NO_LINK, 0, "", 0)
         session.internal = True
         session.fast = session.headers = session.connected = True
         session.plain_delivery = False  # a handler is not a socket: no ready-made way ends here
@@ -36,7 +36,7 @@ class Internal:
     def subscribe(self, subject: bytes, handler: Handler) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
         sub.handler = handler
-        self._account.router.subscribe(sub)
+        self._account.subscribe(sub)
         return sub
 
     def collect(self, subject: bytes, handler: Sink) -> Sub:
@@ -48,11 +48,11 @@ class Internal:
             collector = self._collectors[handler] = Collector(handler)
         collector.users += 1
         sub.collector = collector
-        self._account.router.subscribe(sub)
+        self._account.subscribe(sub)
         return sub
 
     def unsubscribe(self, sub: Sub) -> None:
-        self._account.router.unsubscribe(sub)
+        self._account.unsubscribe(sub)
         collector = sub.collector
         if collector is not None:
             collector.users -= 1
@@ -60,17 +60,27 @@ class Internal:
                 del self._collectors[collector.handler]
 
     def publish(
-        self, subject: bytes, data: bytes, reply: bytes = b"", headers: bytes = b""
-    ) -> None:
-        """Deliver to whoever listens; written at the end of the tick."""
+        self,
+        subject: bytes,
+        data: bytes,
+        reply: bytes = b"",
+        headers: bytes = b"",
+        client: Session | None = None,
+    ) -> bool:
+        """Deliver to whoever listens, on behalf of a client if there is one; written at the end of the
+        tick. Did anybody get it?"""
         if not reply and self._answer(subject, data, headers):
-            return
+            return True
         pub = _pub(subject, reply, headers, data)
         pub.route = self._account.router.inbox_route(subject)
-        ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
+        session = self._session
+        outer, session.behalf = session.behalf, client
+        heard = ingest.publish(session, pub, b"%b%b\r" % (headers, data))
+        session.behalf = outer
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
+        return heard
 
     def publish_series(
         self, subjects: Sequence[bytes], start: bytes, first: int, end: bytes
@@ -96,7 +106,7 @@ class Internal:
         """The short way of an answer to an inbox. Most of them go to one plain subscription, so nothing
         is built but the two lines. False: take the long way."""
         route = self._account.router.inbox_route(subject)
-        if not route.simple or route.groups or (headers and not route.headers):
+        if not route.simple or not route.plain or route.groups or (headers and not route.headers):
             return False
         size = len(data)
         if headers:
@@ -130,7 +140,7 @@ class Internal:
             return len(datas)
         heard = 0
         for message in zip(subjects, replies, headers, datas, strict=True):
-            pub = _pub(*message)
+            pub = _pub(*message, Kept)
             pub.route = self._account.router.inbox_route(inbox)
             if not ingest.publish(self._session, pub, b"%b%b\r" % message[2:]):
                 break
@@ -199,8 +209,8 @@ class Internal:
         return bool(route.plain or route.groups)
 
 
-def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes) -> Pub:
+def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes, kind: type[Pub] = Pub) -> Pub:
     size = len(headers) + len(data)
     if headers:
-        return Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
-    return Pub(subject, reply, -1, size, b"%d" % size)
+        return kind(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
+    return kind(subject, reply, -1, size, b"%d" % size)

@@ -24,8 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import ClassVar
 
 from jetstream_py import limits
+from jetstream_py.config.account_options import Permissions
+from jetstream_py.server.permissions import Rights
 from jetstream_py.server.proto import ACK, RESERVED_TOKENS
 from jetstream_py.server.sublist import Sub, Sublist
 
@@ -62,13 +65,14 @@ class Route:
         self.headers = True  # ... and understands headers
         for sub in chain(plain, *groups):
             session = sub.session
-            if sub.max or not session.plain_delivery:
+            if sub.max or sub.filter or sub.via or not session.plain_delivery:
                 self.simple = False
             if not session.headers:
                 self.headers = False
         # The one receiver there is is a part of the server: the ready-made way to streams and API.
-        self.collector = plain[0].collector if len(plain) == 1 and not groups else None
-        self.handler = plain[0].handler if len(plain) == 1 and not groups else None
+        only = plain[0] if len(plain) == 1 and not groups and plain[0].via is None else None
+        self.collector = only.collector if only else None
+        self.handler = only.handler if only else None
         self.lines: list[tuple[Lines, bytes]] = []
 
 
@@ -88,6 +92,7 @@ class Pub:
         "tail",
     )
 
+    kept: ClassVar[bool] = False  # the subject is not the one it is routed by, and stays what it is
     route: Route  # set once the publish passed its checks
 
     def __init__(self, subject: bytes, reply: bytes, hdr: int, size: int, sizes: bytes) -> None:
@@ -102,12 +107,26 @@ class Pub:
         # Sizes as the client wrote them: subscribers see the same digits.
         self.tail = b" %b %b\r" % (reply, sizes) if reply else b" %b\r" % sizes
 
+    def renamed(self, subject: bytes) -> Pub:
+        """The same publish to another subject."""
+        copy = Pub(subject, self.reply, self.hdr, self.size, b"")
+        copy.tail = self.tail
+        copy.guarded = self.guarded
+        return copy
+
     def head(self, sub: Sub) -> bytes:
         """The first line of the message that `sub` gets, without its LF."""
         if self.hdr < 0 or sub.session.headers:
             return self.lead + sub.sid + self.tail
         plain = Pub(self.subject, self.reply, -1, 0, b"%d" % (self.size - self.hdr))
         return plain.head(sub)  # without the headers
+
+
+class Kept(Pub):
+    """A message of a stream on its way to a consumer's inbox."""
+
+    __slots__ = ()
+    kept: ClassVar[bool] = True
 
 
 class Router:
@@ -117,6 +136,7 @@ class Router:
         self.sublist = Sublist()
         self.resolved = 0  # questions that the trie had to answer
         self.lines: Lines = {}
+        self._lines_by_rights: dict[Permissions, Lines] = {}
         self._use_caches = use_caches
         self._weight = 0  # of all lines: one each, and one for each rendered head
         self._routes: dict[bytes, Route] = {}
@@ -165,8 +185,11 @@ class Router:
         return None
 
     def forget_all(self) -> None:
-        for cache in (self.lines, self._routes, self._prefixes, self._tails, self._index):
+        for cache in (self._routes, self._prefixes, self._tails, self._index):
             cache.clear()
+        self.lines.clear()
+        for lines in self._lines_by_rights.values():
+            lines.clear()
         self._recent = _NO_TAIL
         self._weight = self._count = 0
 
@@ -280,8 +303,21 @@ class Router:
             self._count += 1
         return route
 
-    def remember(self, line: bytes, pub: Pub) -> None:
-        """Keep a parsed publish under its control line, because it may come again."""
+    def lines_for(self, rights: Rights | None) -> Lines:
+        """The lines that clients with these rights may use: those who may not publish everything have
+        their own, where only what passed their check is kept."""
+        if rights is None or rights.publish is None:
+            return self.lines
+        by_rights = self._lines_by_rights
+        lines = by_rights.get(rights.given)
+        if lines is None:
+            if len(by_rights) >= limits.RIGHTS:
+                return {}  # so many kinds of users: these do without
+            lines = by_rights[rights.given] = {}
+        return lines
+
+    def remember(self, line: bytes, pub: Pub, known: Lines) -> None:
+        """Keep a parsed publish under its control line among the `known`, because it may come again."""
         if not self._use_caches or len(line) > limits.LINE_CACHE_LEN:
             return
         route = pub.route
@@ -291,5 +327,5 @@ class Router:
         if self._weight > limits.LINE_CACHE:
             self.forget_all()
             return
-        self.lines[line] = pub
-        route.lines.append((self.lines, line))
+        known[line] = pub
+        route.lines.append((known, line))

@@ -39,7 +39,7 @@ _JOINT = b" \n "
 def suits(session: Session, data: bytes) -> bool:
     """Does the buffer begin with a publish to a collector?"""
     fields = data[: max(0, data.find(b"\r\n"))].split(b" ")
-    if fields[0] != b"PUB" or not 3 <= len(fields) <= 4:
+    if fields[0] != b"PUB" or not 3 <= len(fields) <= 4 or session.mapper is not None:
         return False
     route = session.account.router.ack_route(fields[1])
     return route.collector is not None and not route.guarded
@@ -94,7 +94,10 @@ def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
     subjects = fields[1::width]
     if subjects.count(subjects[0]) == n:
         subjects = subjects[:1] * n  # one object instead of many: quicker to compare and to hash
-    collector = _receiver(session.account.router, subjects) if size >= 0 else None
+    rule = session.publish_rule
+    if size < 0 or (rule is not None and not all(map(rule.allows, set(subjects)))):
+        return -1
+    collector = _receiver(session.account.router, subjects)
     if collector is None:
         return -1
     if not collector.items:

@@ -12,18 +12,27 @@ control line and payload limits, which are checked before waiting.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from jetstream_py import limits
+from jetstream_py.config.account_options import User
 from jetstream_py.gotext import rfc3339_nano, wire_text
 from jetstream_py.server import ingest, proto
+from jetstream_py.server.auth import NOBODY
 from jetstream_py.server.connect import ConnectOptions, decode
+from jetstream_py.server.permissions import Grants, PublishRule, Rights
 from jetstream_py.server.proto import Fault
 from jetstream_py.server.router import Lines, Pub
 from jetstream_py.server.sublist import Sub
 from jetstream_py.subject import is_valid
 
 if TYPE_CHECKING:
-    from jetstream_py.server.broker import Account, Broker
+    from jetstream_py.server.accounts import Account
+    from jetstream_py.server.broker import Broker
+    from jetstream_py.server.certificates import Peer
+    from jetstream_py.server.mapping import Mapper
+    from jetstream_py.server.tls_info import TlsInfo
 
 
 class Link(Protocol):
@@ -45,9 +54,42 @@ class Link(Protocol):
         """Written, but not taken by the socket yet."""
         ...
 
+    @property
+    def connection_type(self) -> str:
+        """As `allowed_connection_types` has it: STANDARD or WEBSOCKET."""
+        ...
 
-class _NoLink:
+    def hold(self) -> None:
+        """Read no more until `release`."""
+        ...
+
+    def release(self) -> None: ...
+
+    @property
+    def forwarded_for(self) -> str:
+        """Whom a proxy speaks for, or nothing."""
+        ...
+
+    @property
+    def cookies(self) -> Mapping[str, str]:
+        """Credentials that came with the upgrade: fields of CONNECT."""
+        ...
+
+    def tls_info(self) -> TlsInfo | None:
+        """How the connection is protected, if it is."""
+        ...
+
+    def peer(self) -> Peer | None:
+        """The client as its certificate names it."""
+        ...
+
+
+class NoLink:
     """The link of a session that has lost its own."""
+
+    connection_type = "STANDARD"
+    forwarded_for = ""
+    cookies: Mapping[str, str] = {}
 
     def flush(self) -> None: ...
 
@@ -58,8 +100,18 @@ class _NoLink:
     def pending_bytes(self) -> int:
         return 0
 
+    def tls_info(self) -> TlsInfo | None:
+        return None
 
-NO_LINK: Link = _NoLink()
+    def hold(self) -> None: ...
+
+    def release(self) -> None: ...
+
+    def peer(self) -> Peer | None:
+        return None
+
+
+NO_LINK: Link = NoLink()
 
 
 class Session:
@@ -73,14 +125,21 @@ class Session:
         "_want",
         "account",
         "awaiting_auth",
+        "behalf",
         "broker",
+        "checked",
         "cid",
+        "client_type",
         "closed",
         "connect",
         "connected",
         "echo",
         "fast",
+        "forwarded_for",
+        "grants",
         "headers",
+        "held",
+        "identity",
         "implicit_connect",
         "in_bytes",
         "in_msgs",
@@ -89,8 +148,10 @@ class Session:
         "last_activity_ns",
         "lines",
         "link",
+        "mapper",
         "max_control_line",
         "max_payload",
+        "nonce",
         "out",
         "out_bytes",
         "out_msgs",
@@ -98,30 +159,45 @@ class Session:
         "pings_out",
         "plain_delivery",
         "port",
+        "publish_rule",
         "reason",
+        "rights",
         "rtt",
         "rtt_start",
         "stalls",
         "start_ns",
         "stop_ns",
         "subs",
+        "tls",
         "trace",
-        "user",
     )
 
     kind = "Client"
 
-    def __init__(self, broker: Broker, link: Link, cid: int, ip: str, port: int) -> None:
+    def __init__(
+        self, broker: Broker, account: Account, link: Link, cid: int, ip: str, port: int
+    ) -> None:
         self.broker = broker
         self.link = link
+        self.client_type = "websocket" if link.connection_type == "WEBSOCKET" else "nats"
+        self.forwarded_for = link.forwarded_for
+        self.tls: TlsInfo | None = None  # of a closed connection, see link
         self.cid = cid
         self.ip = ip
         self.port = port
-        self.account: Account = broker.default_account
-        self.user = broker.options.no_auth_user
+        self.identity: User = NOBODY
+        self.account = account
+        self.rights: Rights | None = None
+        self.publish_rule: PublishRule | None = None
+        self.grants: Grants | None = None  # answers that it may give
+        self.mapper: Mapper | None = None
+        self.checked = False  # there is a rule or a mapping for what it publishes
+        self.behalf: Session | None = None  # the client that a part of the server acts for
+        self.nonce = ""
         self.connect = ConnectOptions()
-        self.implicit_connect = bool(self.user)
-        self.awaiting_auth = broker.auth_required and not self.user
+        self.implicit_connect = False
+        self.awaiting_auth = False
+        self.held = False  # credentials are being checked: input waits
         self.connected = False  # a CONNECT was accepted
         self.closed = False
         self.reason = ""
@@ -146,6 +222,10 @@ class Session:
         self.internal = False  # a part of the server, not a connection
         self.apply_options()
 
+    @property
+    def user(self) -> str:
+        return self.identity.name or self.identity.nkey
+
     # -- input ------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
@@ -154,13 +234,31 @@ class Session:
             self._chunks.append(data)
             self._have += len(data)
             if self._have < self._want:
+                if self.held and self._have > limits.HELD_INPUT:
+                    self.broker.auth_violation(self)
                 return
             data = b"".join(self._chunks)
             self._chunks.clear()
         try:
             ingest.consume(self, data)
         except Fault as fault:
-            self._fail(fault)
+            self.fail(fault)
+        if self.mapper is not self.account.mapper and not self.awaiting_auth:
+            self.map_by_account()
+
+    def map_by_account(self) -> None:
+        """Mappings count from the read after the one with CONNECT."""
+        self.mapper = self.account.mapper
+        self.checked = self.mapper is not None or self.publish_rule is not None
+
+    def release(self) -> None:
+        """The credentials were checked: go on with what has come meanwhile."""
+        self.held = False
+        self.link.release()
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        if data and not self.closed:
+            self.receive(data)
 
     def touch(self) -> None:
         """The client did something (a ping or its answer is not that), or got a message."""
@@ -198,6 +296,8 @@ class Session:
             # With no_auth_user any verb opens the session; then there is no greeting to come.
             self.implicit_connect = False
             self.connected = self._greeted = verb != b"CONNECT"
+            if self.connected:
+                self.broker.moved(self, self.account)
         if verb == b"PUB":
             return ingest.parse_pub(self, line, text)
         if verb == b"HPUB":
@@ -226,23 +326,55 @@ class Session:
                 self.send_error("Invalid Subject")
                 return
             sub = self.subs[sid] = Sub(self, subject, queue, sid)
-            self.account.router.subscribe(sub)
+            if self.rights is not None and self.rights.subscribe is not None:
+                sub.filter = self.rights.subscribe.filter(subject, queue)
+            self.account.subscriptions += 1
+            self.account.subscribe(sub)
         self._ok()
 
     def _may_subscribe(self, subject: bytes, queue: bytes, sid: bytes) -> bool:
-        options = self.broker.options
-        if queue == proto.SYSTEM_QUEUE:
-            what = f"{proto.shown(subject)} using queue {proto.shown(queue)}"
-        elif options.max_sub_tokens and subject.count(b".") >= options.max_sub_tokens:
-            what = f"{proto.shown(subject)}, too many tokens"
-        elif options.max_subscriptions and len(self.subs) >= options.max_subscriptions:
+        most = self.broker.options.max_sub_tokens
+        name = proto.shown(subject)
+        if queue == proto.SYSTEM_QUEUE or not self._has_right_to(subject, queue):
+            self._refuse_sub(name, queue, sid)
+        elif most and subject.count(b".") >= most:
+            self._refuse_sub(f"{name}, too many tokens", b"", sid)
+        elif self._has_most_subs():
             self.send_error("maximum subscriptions exceeded")
-            return False
         else:
             return True
-        self.send_error(f"Permissions Violation for Subscription to {what}")
-        self.broker.violation(self, f"Subscription Violation - {what}, SID {wire_text(sid)}")
         return False
+
+    def _has_right_to(self, subject: bytes, queue: bytes) -> bool:
+        rights = self.rights
+        return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
+
+    def _has_most_subs(self) -> bool:
+        most = self.broker.options.max_subscriptions
+        limits_of_subs = [self.account.options.max_subscriptions, self.identity.max_subscriptions]
+        if most > 0:
+            limits_of_subs.append(most)
+        return any(0 <= limit <= len(self.subs) for limit in limits_of_subs)
+
+    def _refuse_sub(self, name: str, queue: bytes, sid: bytes, suffix: str = "") -> None:
+        using = f" using queue {proto.shown(queue)}" if queue else ""
+        self.send_error(f"Permissions Violation for Subscription to {name}{using}{suffix}")
+        group = f", Queue: {proto.shown(queue)}" if queue else ""
+        self.broker.violation(
+            self, f"Subscription Violation - Subject {name}{group}, SID {wire_text(sid)}"
+        )
+
+    def grant(self, reply: bytes) -> None:
+        """It was asked something, so it may answer."""
+        rule = self.publish_rule
+        if self.grants is not None and rule is not None and not rule.allows(reply):
+            self.grants.give(reply, self.broker.clock.monotonic())
+
+    def may_publish(self, subject: bytes) -> bool:
+        rule = self.publish_rule
+        if rule is None or rule.allows(subject):
+            return True
+        return self.grants is not None and self.grants.use(subject, self.broker.clock.monotonic())
 
     def _unsub(self, text: bytes) -> None:
         args = proto.loose_arguments(text)
@@ -261,8 +393,9 @@ class Session:
 
     def drop(self, sub: Sub) -> None:
         """End one subscription."""
-        self.account.router.unsubscribe(sub)
-        self.subs.pop(sub.sid, None)
+        if self.subs.pop(sub.sid, None) is not None:
+            self.account.subscriptions -= 1
+        self.account.unsubscribe(sub)
         if self.trace:
             self.broker.tracer.dropped(self, sub.sid)
 
@@ -284,12 +417,15 @@ class Session:
         self.pings_out = 0
 
     def _connect(self, text: bytes) -> None:
-        self.connect = client = self.connect.overlay(text)
+        self.connect = client = self.connect.overlay(text).fill(self.link.cookies)
         self.touch()
         if self.rtt is None:  # a first guess, until a ping tells
             self.rtt = (self.last_activity_ns - self.start_ns) / 1e9
-        if not self.broker.authenticate(self, client):
-            return
+        self.broker.authenticate(self, client)
+
+    def admit(self, user: User) -> None:
+        """The credentials are those of this user."""
+        client = self.connect
         if client.protocol not in (0, 1):
             raise Fault(proto.BAD_CLIENT_PROTOCOL, "invalid client protocol")
         supported = not self.broker.options.no_header_support
@@ -300,23 +436,60 @@ class Session:
         self.headers = client.headers and supported
         self.echo = client.echo
         self.connected = True
-        self.apply_options()
+        self.become(user)
         for sub in self.subs.values():
             self.account.router.invalidate(sub.subject)
         self.link.connected()
         self._ok()
 
+    def become(self, user: User) -> None:
+        """Act as this user from now on, in its account."""
+        broker = self.broker
+        account = broker.account_of(user)
+        if account is not self.account:
+            self.drop_all()
+            self.mapper = None  # see `map_by_account`
+        before = self.account
+        self.identity, self.account = user, account
+        self.rights = rights = broker.rights_of(user)
+        self.publish_rule = rights.publish if rights is not None else None
+        responses = rights.responses if rights is not None else None
+        self.grants = Grants(responses) if responses is not None else None
+        self.checked = self.mapper is not None or self.publish_rule is not None
+        self.awaiting_auth = False
+        self.apply_options()
+        if self.connected:
+            broker.moved(self, before)
+
+    def review_subs(self) -> None:
+        """The user's permissions have changed: what it may not have any more goes."""
+        for sub in list(self.subs.values()):
+            if not self._has_right_to(sub.subject, sub.queue):
+                self.drop(sub)
+                suffix = f" (sid {proto.shown(sub.sid)})"
+                self._refuse_sub(proto.shown(sub.subject), sub.queue, sub.sid, suffix)
+            elif self.rights is not None and self.rights.subscribe is not None:
+                sub.filter = self.rights.subscribe.filter(sub.subject, sub.queue)
+            else:
+                sub.filter = None
+
     def apply_options(self) -> None:
         """Take over what the server's options say; choose between the ready-made ways and the one
         that looks at every message."""
-        limit = self.broker.options.max_payload
-        self.max_payload = limit if limit >= 0 else proto.MAX_SIZE
+        limits_of_payload = (
+            self.broker.options.max_payload,
+            self.account.options.max_payload,
+            self.identity.max_payload,
+        )
+        self.max_payload = min(
+            (limit for limit in limits_of_payload if limit >= 0), default=proto.MAX_SIZE
+        )
         self.max_control_line = self.broker.options.max_control_line
         self.trace = self.broker.tracing
-        self.plain_delivery = self.echo and not self.trace
+        self.plain_delivery = self.echo and not self.trace and self.grants is None
         watched = self.connect.verbose or self.connect.pedantic or self.trace
         self.fast = self.connected and not watched
-        self.lines = self.account.router.lines if self.fast else {}
+        self.lines = self.account.router.lines_for(self.rights) if self.fast else {}
 
     def _info(self, text: bytes) -> None:
         """Only servers have something to say with it; a client's is checked and passed over."""
@@ -356,7 +529,7 @@ class Session:
         if self.connect.verbose:
             self.send(proto.OK)
 
-    def _fail(self, fault: Fault) -> None:
+    def fail(self, fault: Fault) -> None:
         self.broker.violation(self, str(fault))
         self.broker.close_session(self, fault.reason, fault.text)
 
@@ -402,7 +575,7 @@ class Session:
             "rtt": round((self.rtt or 0.0) * 1e9),
             "server": self.broker.server_name,
             "kind": "Client",
-            "client_type": "nats",
+            "client_type": self.client_type,
         }
         return {key: value for key, value in known.items() if value}
 

@@ -24,14 +24,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from jetstream_py.server.collect import Collector
+    from jetstream_py.server.permissions import Filter
     from jetstream_py.server.session import Session
+    from jetstream_py.transforms.rename import Rename
 
 
 class Sub:
     """One subscription of one connection, or of a part of the server (then it has a handler or a
     collector)."""
 
-    __slots__ = ("collector", "handler", "max", "msgs", "out", "queue", "session", "sid", "subject")
+    __slots__ = (
+        "collector",
+        "filter",
+        "handler",
+        "max",
+        "msgs",
+        "out",
+        "queue",
+        "session",
+        "sid",
+        "subject",
+        "via",
+    )
 
     def __init__(self, session: Session, subject: bytes, queue: bytes, sid: bytes) -> None:
         self.handler: Handler | None = None
@@ -42,11 +56,21 @@ class Sub:
         self.sid = sid
         self.msgs = 0
         self.max = 0  # 0: until UNSUB
+        self.filter: Filter | None = None  # subjects that it must not be given
+        self.via: Via | None = None  # it stands for a subscription of another account
         self.out = session.out  # the list that deliveries are appended to
 
 
-# subject, reply, header block, payload, and the client that published (None: the server itself)
-Handler = Callable[[bytes, bytes, bytes, bytes, "Session | None"], None]
+class Via(NamedTuple):
+    """How a message for a shadow gets to the subscription that casts it (see `accounts`)."""
+
+    sub: Sub
+    rename: Rename
+
+
+# subject, reply, header block, payload, and the client that published (None: the server itself).
+# False: it did not reach anybody after all.
+Handler = Callable[[bytes, bytes, bytes, bytes, "Session | None"], "bool | None"]
 
 
 class Match(NamedTuple):

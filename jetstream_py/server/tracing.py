@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jetstream_py.gotext import quote, wire_text
+from jetstream_py.gotext import join_host_port, quote, wire_text
 
 if TYPE_CHECKING:
     from jetstream_py.log import Log
@@ -29,8 +29,10 @@ def redact(connect: bytes) -> bytes:
 def label(session: Session) -> str:
     """`ip:port - cid:7 - "v1.2:python:worker" - "$G/user:bob"`; quoted, so that a client's name
     cannot forge a log line."""
-    host = f"[{session.ip}]" if ":" in session.ip else session.ip
-    text = f"{host}:{session.port} - cid:{session.cid}"
+    kind = "wid" if session.client_type == "websocket" else "cid"
+    text = f"{join_host_port(session.ip, session.port)} - {kind}:{session.cid}"
+    if session.forwarded_for:
+        text = f"{session.forwarded_for}/{text}"
     if session.connected:
         client = session.connect
         version = f"v{client.version}" if client.version else ""

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from jetstream_py.config.blocks import AUTHORIZATION_KEYS, JETSTREAM_KEYS, LIMIT_KEYS, USER_KEYS
 
 from jetstream_py.config import docs
-from jetstream_py.config.blocks import AUTHORIZATION_KEYS, JETSTREAM_KEYS, LIMIT_KEYS, USER_KEYS
 from jetstream_py.config.options import Options
 from jetstream_py.config.reload import get
 from jetstream_py.config.schema import KEYS

@@ -5,6 +5,7 @@
 --case S      replay one seed and show it
 --collected   conversations with collectors instead: runs of publishes to streams
 --consumers N histories of streams with consumers, of each kind (default 100)
+--permissions N cases of users, rules and ways (default 50,000)
 --atheris S   coverage-guided, for S seconds (needs the `fuzz` extra)
 """
 
@@ -15,11 +16,12 @@ import subprocess
 import sys
 import time
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.engine.test_consumer_machine import MACHINES, QUICK
 from tests.fuzz import protocol
+from tests.server.permission_paths import cases, check
 
 SLICE = 20_000
 
@@ -31,6 +33,7 @@ def main() -> None:
     parser.add_argument("--case", type=int)
     parser.add_argument("--collected", action="store_true")
     parser.add_argument("--consumers", type=int, default=100)
+    parser.add_argument("--permissions", type=int, default=50_000)
     parser.add_argument("--atheris", type=int, default=60)
     args = parser.parse_args()
     kind = protocol.Collected if args.collected else protocol.Fuzz
@@ -46,6 +49,8 @@ def main() -> None:
         )
     if args.consumers:
         consumer_histories(args.consumers)
+    if args.permissions:
+        permissions(args.permissions)
     if args.atheris:
         command = [sys.executable, "-m", "tests.fuzz.guided", str(args.atheris)]
         sys.exit(subprocess.run(command, check=False).returncode)
@@ -61,6 +66,12 @@ def consumer_histories(count: int) -> None:
         run_state_machine_as_test(machine, settings=longer)
         seconds = time.monotonic() - began
         print(f"{machine.__name__}: {count} histories, {seconds:.0f} s", flush=True)
+
+
+def permissions(count: int) -> None:
+    began = time.monotonic()
+    given(cases)(settings(max_examples=count, deadline=None, database=None)(check))()
+    print(f"permissions: {count} cases, {time.monotonic() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ from jetstream_py.config.account_options import Operator as OperatorOptions
 from jetstream_py.config.account_options import User as UserOptions
 from jetstream_py.jwt import OperatorMode, Refusal
 from tests.support.raw import RawClient
-from tests.support.server import ORACLE, Kind, Server
+from tests.support.server import KINDS, Kind, Server
 from tests.support.tokens import Account, Claims, Key, Operator, User
 from tests.support.wire import connect
 
 # Servers that know `operator` in a config file.
-WITH_OPERATOR: tuple[Kind, ...] = (ORACLE,)
+WITH_OPERATOR: tuple[Kind, ...] = KINDS
 NONCE = "AAAAAAAAAAAAAAA"
 INBOX = b"_INBOX.jwt"
 INFO = "$SYS.REQ.USER.INFO"

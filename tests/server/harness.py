@@ -10,20 +10,20 @@ from jetstream_py.clock import ManualClock
 from jetstream_py.config.options import Options
 from jetstream_py.log import Log, LogSettings
 from jetstream_py.server.broker import Broker
-from jetstream_py.server.session import Session
+from jetstream_py.server.session import NoLink, Session
 
 QUIET = LogSettings(file="/dev/null")
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true}\r\n'
 
 
-class FakeLink:
+class FakeLink(NoLink):
     """Takes what a session writes."""
 
     session: Session
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
-        self.is_closed = self.is_connected = False
+        self.is_closed = self.is_connected = self.is_held = False
 
     def flush(self) -> None:
         if self.session.out:
@@ -35,8 +35,11 @@ class FakeLink:
     def close(self, linger: bool) -> None:
         self.is_closed = True
 
-    def pending_bytes(self) -> int:
-        return 0
+    def hold(self) -> None:
+        self.is_held = True
+
+    def release(self) -> None:
+        self.is_held = False
 
     def take(self) -> bytes:
         data = b"".join(self.written)

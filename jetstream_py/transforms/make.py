@@ -1,7 +1,7 @@
 """Subjects made from subjects: what a stream stores a message under, and where it republishes it.
 
-A transform is compiled once, when the stream's configuration is taken, into one small function per
-token of the destination. `api/transform` has checked it before. The odd corners are those of
+A transform is compiled once, when a configuration is taken, into one small function per
+token of the destination. `rules` has checked it before. The odd corners are those of
 nats-server: a wildcard that is not there (`$0`) is the subject's first token, a length that does not fit
 leaves the token whole, and a delimiter at the edge of a token may leave an empty one behind.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from jetstream_py.api.transform import parse_token
+from jetstream_py.transforms.rules import parse_token
 
 Chance = Callable[[int], int]  # a number from 0 up to, not including, the given one
 

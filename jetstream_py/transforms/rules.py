@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from typing import Final, NamedTuple
 
 _CALL: Final = re.compile(r"\{\{\s*(\w+)\s*\((.*)\)\s*\}\}\Z", re.DOTALL)
@@ -24,6 +25,8 @@ _MANY: Final = "too many arguments passed to the function"
 _BAD: Final = "function argument is invalid or in the wrong format"
 _UNKNOWN: Final = "unknown function"
 _RANGE: Final = "wildcard index out of range"
+_ONLY_WILDCARD: Final = "the only mapping function allowed for import transforms is {{Wildcard()}}"
+_UNUSED: Final = "not using all of the token wildcard(s)"
 
 
 class TransformError(Exception):
@@ -51,13 +54,13 @@ def check_transform(source: str, destination: str) -> None:
         raise TransformError(BAD_SUBJECT)
     if "*" in tokens or tail != (tokens[-1] == ">"):
         raise TransformError(BAD_SUBJECT)
-    count = source.split(".").count("*")
+    wildcards = source.split(".").count("*")
     for token in tokens:
         call = _call(token)
-        if not (count or tail) and call.needs_wildcards:
+        if not (wildcards or tail) and call.needs_wildcards:
             raise _mapping(f"{_RANGE} in {token}")
         for index in call.wildcards:
-            if index > count and (count or tail):
+            if index > wildcards and (wildcards or tail):
                 raise _mapping(f"{_RANGE} in {token}: [{index}]")
 
 
@@ -65,6 +68,26 @@ def check_mapping(destination: str) -> None:
     """Raise `TransformError` unless each token is a word or a function that we know."""
     if destination:
         _check_tokens(destination.split("."))
+
+
+def check_rename(source: str, destination: str) -> None:
+    """Raise `TransformError` unless `destination` is `source` by another name: each of its wildcards
+    has a place there, by its number or as the next `*`, and nothing else is done to it."""
+    tokens = _numbered(destination.split("."))
+    for token in tokens:
+        if _is_call(token) and _reader(token) not in (None, _wildcard):
+            raise _mapping(f"{_ONLY_WILDCARD} in {token}")
+    name = ".".join(tokens)
+    check_transform(source, name)
+    used = sum(_call(token).needs_wildcards for token in tokens)
+    if used < source.split(".").count("*"):
+        raise _mapping(f"{_UNUSED} in {name}")
+
+
+def _numbered(tokens: list[str]) -> list[str]:
+    """Each `*` as `$1`, `$2`, and so on."""
+    numbers = count(1)
+    return [f"${next(numbers)}" if word == "*" else word for word in tokens]
 
 
 def parse_token(token: str) -> tuple[str, list[str]] | None:
