@@ -12,7 +12,7 @@ import hmac
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -20,6 +20,9 @@ from jetstream_py import nkey
 from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+
+if TYPE_CHECKING:
+    from jetstream_py.jwt.callout import House
 
 NOBODY: Final = User()
 _BCRYPT_LONGEST: Final = 72  # bytes of a password that bcrypt looks at
@@ -81,6 +84,10 @@ class Operator(Protocol):
 
     def leaves_at(self, user: User, now: float) -> float | None:
         """The second at which it has to leave in any case."""
+        ...
+
+    def house(self, callout: AuthCallout) -> House:
+        """Where the users of an auth callout may live."""
         ...
 
 
