@@ -14,6 +14,7 @@ from jetstream_py.server.connection import LARGE_READ, ClientConnection
 from tests.server.harness import CONNECT
 from tests.server.net import FakeTransport, Net, journal
 
+
 @pytest.fixture
 def net() -> Iterator[Net]:
     journal.clear()

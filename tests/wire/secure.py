@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 
 from tests.support.raw import RawClient
@@ -27,13 +26,6 @@ class TlsClient(RawClient):
         secured.settimeout(self.timeout)
         secured.do_handshake()
 
-    def half_close(self) -> None:
-        assert isinstance(self.socket, ssl.SSLSocket)
-        try:
-            self.socket.unwrap()
-        except (OSError, ValueError):
-            pass
-
     @property
     def secured(self) -> ssl.SSLSocket:
         assert isinstance(self.socket, ssl.SSLSocket)
@@ -49,7 +41,7 @@ def refused(port: int, context: ssl.SSLContext, first: bool = False) -> bool:
         client.secure()
         client.send(b"PING\r\n")
         return client.secured.recv(1) == b""
-    except (ssl.SSLError, ConnectionError, socket.timeout):
+    except (TimeoutError, ssl.SSLError, ConnectionError):
         return True
     finally:
         client.close()
