@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from jetstream_py import nkey
-from jetstream_py.config.account_options import AuthCallout, User
+from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
 
@@ -76,6 +76,8 @@ class Operator(Protocol):
     def still(self, user: User) -> Refusal | None:
         """Why a connected user has to leave, if it has to."""
         ...
+
+    def account(self, name: str) -> AccountOptions | None: ...
 
     def leaves_at(self, user: User, now: float) -> float | None:
         """The second at which it has to leave in any case."""
@@ -165,20 +167,22 @@ class Guard:
             return None
         return self._by_name.get(name) or self._by_key.get(name)
 
-    def still(self, user: User, attempt: Attempt) -> User | None:
-        """After a reload: who is this client now? None: nobody who may stay."""
+    def still(self, user: User, attempt: Attempt) -> User | Refusal | None:
+        """After a reload: who is this client now? None: nobody any more, it leaves without a word."""
         if user.jwt:
-            gone = self._operator is None or self._operator.still(user) is not None
-            return None if gone else user
-        if not user.password and not user.nkey:
-            verdict = self.judge(attempt)  # nobody asked who it was, or no_auth_user
-            return verdict if isinstance(verdict, User) else None
-        now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
+            return self._operator.still(user) or user if self._operator is not None else None
+        if not user.password and not user.nkey:  # nobody asked who it was, or it was no_auth_user
+            verdict = self.judge(attempt)
+            return verdict if isinstance(verdict, User) else Refusal()
         if not user.name and not user.nkey:
-            now = User(password=self._auth.token)
-        if now is None or not self.required or now.password != user.password:
+            return user if _equal(self._auth.token, user.password) else Refusal()
+        now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
+        if now is None or now.account != user.account:
             return None
-        return now if now.account == user.account else None
+        if now.password != user.password:
+            return Refusal()
+        verdict = _by_type(now, attempt)
+        return verdict if isinstance(verdict, User) else Refusal()
 
 
 def for_websocket(options: Options) -> Options:

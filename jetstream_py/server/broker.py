@@ -14,13 +14,18 @@ import random
 from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from jetstream_py import limits, nkey
 from jetstream_py.clock import Clock
-from jetstream_py.config.account_options import GLOBAL_ACCOUNT, Permissions, User
+from jetstream_py.config.account_options import (
+    GLOBAL_ACCOUNT,
+    AccountOptions,
+    Permissions,
+    User,
+)
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import quote
 from jetstream_py.log import Log
@@ -48,10 +53,18 @@ from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
 
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.view import JetStreamView
+
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
 _NONCE_BYTES = 11
 _LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TOKEN_LENGTH = 6
+
+
+if TYPE_CHECKING:
+    from jetstream_py.jwt.xkey import XKey
+    from jetstream_py.nkey import KeyPair
 
 
 class Events(Protocol):
@@ -59,7 +72,9 @@ class Events(Protocol):
 
     def connected(self, session: Session) -> None: ...
 
-    def disconnected(self, session: Session) -> None: ...
+    def disconnected(self, session: Session, counted: bool) -> None:
+        """`counted`: it had become a connection of its account."""
+        ...
 
     def auth_error(self, session: Session, reason: str) -> None: ...
 
@@ -92,6 +107,7 @@ class ClosedSession(msgspec.Struct, frozen=True):
     out_bytes: int
     stalls: int
     connect: ConnectOptions
+    identity: User
     user: str
     account: Account
     client_type: str
@@ -116,7 +132,16 @@ class Broker:
         self.loop = loop
         self.chance = chance
         self.timers = Timers(clock)
-        self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+        self._keys: tuple[KeyPair, XKey] | None = None
+        if options.authorization.callout is not None or options.authorization.operator is not None:
+            from jetstream_py.jwt.xkey import XKey
+
+            seeds = [nkey.encode_seed(kind, os.urandom(32)) for kind in (nkey.SERVER, nkey.CURVE)]
+            self._keys = nkey.KeyPair(seeds[0]), XKey(seeds[1])
+            self.server_id, self._xkey = self.keys.public, self.curve.public
+        else:  # then nobody asks for a proof
+            self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+            self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
         self.server_name = options.server_name or self.server_id
         self.started_ns = self.config_loaded_ns = clock.now_ns()
         self.host = options.host
@@ -126,9 +151,12 @@ class Broker:
         self._accounts = Accounts(self)
         self.accounts = self._accounts.by_name
         self.operator: Operator | None = None
+        # The parts that live in accounts say what they need when there are others.
+        self.accounts_changed: Callable[[], None] = _nothing
+        self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._workers = Workers(loop.call_soon_threadsafe)
+        self.workers = Workers(loop.call_soon_threadsafe)
         self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
@@ -142,15 +170,26 @@ class Broker:
         self.jetstream = False  # told in INFO once streams are served
         self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
-        self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
+        self.jetstream_view: JetStreamView | None = None  # what monitoring shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
         self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
-        self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
         self._use(options)
+
+    @property
+    def keys(self) -> KeyPair:
+        """What the server signs with."""
+        assert self._keys is not None
+        return self._keys[0]
+
+    @property
+    def curve(self) -> XKey:
+        """What it opens sealed messages with."""
+        assert self._keys is not None
+        return self._keys[1]
 
     def _use(self, options: Options) -> None:
         """Derive everything that depends on options a reload may change."""
@@ -188,6 +227,15 @@ class Broker:
         """As `bound`, for clients that come by WebSocket."""
         self._websocket = (host, port, secure)
         self._describe(self.options)
+
+    def use_operator(self, operator: Operator, system_account: str) -> None:
+        """Clients are judged by their JWTs from now on."""
+        self.operator = operator
+        if system_account:
+            self.options.system_account = system_account
+            self._accounts.load(system_account, operator.account)
+        self._use(self.options)
+        self.accounts_changed()
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
@@ -254,9 +302,10 @@ class Broker:
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
-        if session.account.sessions.pop(session.cid, None) is not None and self.events is not None:
-            self.events.disconnected(session)
+        counted = session.account.sessions.pop(session.cid, None) is not None
         self._remember(session, subs)
+        if self.events is not None:
+            self.events.disconnected(session, counted)
 
     def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
         for i, count in enumerate(_traffic(session)):
@@ -277,27 +326,40 @@ class Broker:
         """Tell clients that understand it to move on."""
         self.lame_duck_mode = True
         for session in self.sessions.values():
-            if session.connected and session.connect.protocol >= 1:
-                session.send(self.info_line(session))
+            self.send_away(session)
         self.flush()
+
+    def send_away(self, session: Session) -> None:
+        """Ask a client to find another server, if it understands that."""
+        if session.connected and session.connect.protocol >= 1:
+            session.send(self.info_line(session, ldm=True))
 
     def apply(self, options: Options) -> None:
         """Take reloaded options; clients that would no longer get in have to go."""
+        if self.operator is not None:  # its token names the system account
+            options.system_account = self.options.system_account
         self._use(options)
         self.config_loaded_ns = self.clock.now_ns()
-        known = {user.name or user.nkey for user in options.authorization.users}
         for session in list(self.sessions.values()):
             session.apply_options()
             if not session.connected:
                 continue
             user = self.guard_of(session).still(session.identity, self._attempt(session))
-            if user is not None and user.account in self.accounts:
-                self._review(session, user)
-            elif session.user and session.user not in known:
+            if isinstance(user, Refusal):
+                self.auth_violation(session, user)
+            elif user is None or user.account not in self.accounts:
                 self.close_session(session, proto.CLIENT_CLOSED)
             else:
-                self.auth_violation(session)
+                self._review(session, user)
+        for account in list(self.accounts.values()):
+            self._trim(account)
         self.flush()
+
+    def _trim(self, account: Account) -> None:
+        """Send away who is too many by the new limits."""
+        most = account.options.max_connections
+        while 0 <= most < len(account.sessions):
+            self._too_many(next(reversed(account.sessions.values())))
 
     def _review(self, session: Session, user: User) -> None:
         """A client stays: as the user that it is now."""
@@ -327,7 +389,7 @@ class Broker:
 
         if isinstance(verdict, Ask):
             self.callout.ask(session, verdict.callout, done)
-        elif not self._workers.run(verdict, lambda: not session.closed, done):
+        elif not self.workers.run(verdict, lambda: not session.closed, done):
             self.auth_violation(session, Refusal("too many logins at once"))
 
     def _conclude(self, session: Session, verdict: Verdict) -> None:
@@ -352,9 +414,7 @@ class Broker:
         account = self.account_of(verdict)
         most = account.options.max_connections
         if 0 <= most <= len(account.sessions) and session.cid not in account.sessions:
-            error = "maximum account active connections exceeded"
-            self.violation(session, error)
-            self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
+            self._too_many(session)
             return
         session.admit(verdict)
         now = self.clock.now_ns() / 1e9
@@ -364,6 +424,11 @@ class Broker:
             end = float(verdict.expires) or None
         if end is not None:
             self.timers.call_later(max(0.0, end - now), lambda: self._expire(session, verdict))
+
+    def _too_many(self, session: Session) -> None:
+        error = "maximum account active connections exceeded"
+        self.violation(session, error)
+        self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
 
     def _expire(self, session: Session, user: User) -> None:
         if not session.closed and session.identity is user:
@@ -386,7 +451,17 @@ class Broker:
         return self.websocket_guard if session.client_type == "websocket" else self.guard
 
     def account_of(self, user: User) -> Account:
-        return self.accounts.get(user.account, self.default_account)
+        account = self.accounts.get(user.account)
+        if account is None and self.operator is not None:
+            account = self._accounts.load(user.account, self.operator.account)
+            self.accounts_changed()
+        return account or self.default_account
+
+    def use_account(self, options: AccountOptions) -> None:
+        """An account is like this from now on."""
+        assert self.operator is not None
+        self._accounts.change(options, self.operator.account)
+        self.accounts_changed()
 
     def rights_of(self, user: User) -> Rights | None:
         """The compiled permissions of a user, one object for all that have the same."""
@@ -400,9 +475,13 @@ class Broker:
             rights = self._rights[given] = Rights(given)
         return rights
 
-    def move(self, session: Session, account: Account) -> None:
-        """A session is a connection of this account now."""
-        session.account.sessions.pop(session.cid, None)
+    def moved(self, session: Session, before: Account) -> None:
+        """A session is a connection of its account now, and was one of another before, or of none."""
+        account = session.account
+        if account is not before:
+            before.sessions.pop(session.cid, None)
+        if session.cid in account.sessions:
+            return
         account.sessions[session.cid] = session
         account.total_connections += 1
         if self.events is not None:
@@ -424,7 +503,7 @@ class Broker:
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
 
-    def info_line(self, session: Session, connected: bool = False) -> bytes:
+    def info_line(self, session: Session, connected: bool = False, ldm: bool = False) -> bytes:
         websocket = session.client_type == "websocket"
         template = self._websocket_info if websocket else self._info
         hidden = not connected and bool(self.options.no_auth_user) and not websocket
@@ -441,7 +520,7 @@ class Broker:
                 nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,
-                ldm=self.lame_duck_mode,
+                ldm=ldm or self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",
                 acc_is_sys=connected and session.account is self.system_account,
@@ -475,6 +554,14 @@ class Broker:
             for i, count in enumerate(_traffic(session)):
                 sums[i] += count
         return sums[0], sums[1], sums[2], sums[3]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _unknown_server() -> msgspec.Raw:
+    return msgspec.Raw(b"{}")
 
 
 def _traffic(session: Session) -> tuple[int, int, int, int]:

@@ -297,7 +297,7 @@ class Session:
             self.implicit_connect = False
             self.connected = self._greeted = verb != b"CONNECT"
             if self.connected:
-                self.broker.move(self, self.account)
+                self.broker.moved(self, self.account)
         if verb == b"PUB":
             return ingest.parse_pub(self, line, text)
         if verb == b"HPUB":
@@ -350,11 +350,11 @@ class Session:
         return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
 
     def _has_most_subs(self) -> bool:
-        options, user, account = self.broker.options, self.identity, self.account
-        most = user.max_subscriptions if user.max_subscriptions >= 0 else options.max_subscriptions
-        if most > 0 and len(self.subs) >= most:
-            return True
-        return 0 <= account.options.max_subscriptions <= account.subscriptions
+        most = self.broker.options.max_subscriptions
+        limits_of_subs = [self.account.options.max_subscriptions, self.identity.max_subscriptions]
+        if most > 0:
+            limits_of_subs.append(most)
+        return any(0 <= limit <= len(self.subs) for limit in limits_of_subs)
 
     def _refuse_sub(self, name: str, queue: bytes, sid: bytes, suffix: str = "") -> None:
         using = f" using queue {proto.shown(queue)}" if queue else ""
@@ -449,8 +449,7 @@ class Session:
         if account is not self.account:
             self.drop_all()
             self.mapper = None  # see `map_by_account`
-        if self.connected:
-            broker.move(self, account)
+        before = self.account
         self.identity, self.account = user, account
         self.rights = rights = broker.rights_of(user)
         self.publish_rule = rights.publish if rights is not None else None
@@ -459,6 +458,8 @@ class Session:
         self.checked = self.mapper is not None or self.publish_rule is not None
         self.awaiting_auth = False
         self.apply_options()
+        if self.connected:
+            broker.moved(self, before)
 
     def review_subs(self) -> None:
         """The user's permissions have changed: what it may not have any more goes."""
