@@ -32,6 +32,7 @@ LAST_CONSUMER: Final = b"Nats-Last-Consumer"
 LAST_STREAM: Final = b"Nats-Last-Stream"
 MSG_SIZE: Final = b"Nats-Msg-Size"
 PIN_ID: Final = b"Nats-Pin-Id"
+REQUEST_INFO: Final = b"Nats-Request-Info"
 
 
 def get(block: bytes, name: bytes) -> bytes | None:
@@ -66,9 +67,10 @@ def without_status(block: bytes) -> bytes:
 
 
 def without(block: bytes, name: bytes) -> bytes:
-    """A block without any header of this name."""
+    """A block without any header of this name; nothing, if there was no other."""
     start, *lines = block.split(b"\r\n")
-    return b"\r\n".join([start, *(line for line in lines if not line.startswith(name + b":"))])
+    rest = [line for line in lines if not line.startswith(name + b":")]
+    return b"\r\n".join([start, *rest]) if any(rest) or start != START else b""
 
 
 def status(code: int, text: str) -> bytes:

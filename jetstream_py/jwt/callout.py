@@ -16,10 +16,12 @@ from jetstream_py import nkey
 from jetstream_py.config.account_options import AuthCallout, User
 from jetstream_py.gotext import quote
 from jetstream_py.jwt.checks import user_issues
-from jetstream_py.jwt.claims import Claims, UserClaims, convert, read_user
-from jetstream_py.jwt.convert import user_of
+from jetstream_py.jwt.claims import Claims, convert, read_user
+from jetstream_py.jwt.convert import CONNECTION_TYPES, user_of
 from jetstream_py.jwt.judge import Refusal
+from jetstream_py.jwt.times import open_until
 from jetstream_py.jwt.token import TokenError, decode, encode
+from jetstream_py.jwt.trust import MISSING
 
 REQUEST_SUBJECT = "$SYS.REQ.USER.AUTH"
 REQUEST_AUDIENCE = "nats-authorization-request"
@@ -63,44 +65,75 @@ def request(
 
 
 def answer(
-    text: str, callout: AuthCallout, question: Question, now: float, accounts: Callable[[str], bool]
+    text: str,
+    callout: AuthCallout,
+    question: Question,
+    now: float,
+    account_exists: Callable[[str], bool],
 ) -> User | Refusal:
-    """The user that the callout's service made of the client. `accounts` tells which there are."""
+    """The user that the callout's service made of the client, in a server without an operator: the
+    answer and the user's token come from the callout's issuer, the token's audience is an account.
+
+    Networks and kinds of connections in the token are not looked at: its author saw the client."""
     try:
-        claims = convert(decode(text, "authorization_response").claims, ResponseClaims)
-        user = read_user(claims.nats.jwt) if claims.nats.jwt else None
+        return _answer(text, callout, question, now, account_exists)
     except TokenError as error:
-        return _refused(f"Error decoding authorization response: {error}")
-    if reason := _distrust(claims, callout, question, now):
-        return _refused(reason)
-    if claims.nats.error or user is None:
-        return _refused(f"Authorization callout service rejected: {claims.nats.error}")
-    if reason := _distrust_user(user, callout, question, now):
-        return _refused(reason)
-    account = user.aud or user.nats.issuer_account
-    if not accounts(account):
-        return _refused(f"No valid account {quote(account)} for auth callout response")
-    found = user_of(user, claims.nats.jwt)
-    return msgspec.structs.replace(found, account=account)
+        reason = str(error)
+        return Refusal(reason[:1].upper() + reason[1:], error=True)
 
 
-def _distrust(claims: ResponseClaims, callout: AuthCallout, asked: Question, now: float) -> str:
+def _answer(
+    text: str,
+    callout: AuthCallout,
+    question: Question,
+    now: float,
+    account_exists: Callable[[str], bool],
+) -> User:
+    where = f"on account {quote(callout.account)}"
+    if not text:
+        raise TokenError(f'Auth callout violation: "no reason supplied" {where}')
+    response = _response(text, callout, question, now)
+    claims = read_user(response.nats.jwt)
+    if issues := claims.time_issues(now) + user_issues(claims):
+        raise TokenError(f"Error validating user JWT: {issues[0]}")
     if claims.iss != callout.issuer:
-        return f"Wrong issuer for auth callout response, expected {callout.issuer}"
-    if claims.aud != asked.server_id.get("id"):
-        return "Auth callout response is not for this server"
-    if claims.sub != asked.user_nkey:
-        return f"Auth callout response is for another user, expected {asked.user_nkey}"
-    return " ".join(claims.time_issues(now))
+        raise TokenError(
+            f"Wrong issuer for auth callout response {where}, "
+            f"expected {quote(callout.issuer)} got {quote(claims.iss)}"
+        )
+    if claims.sub != question.user_nkey:
+        raise TokenError(
+            f"Expected authorized user of {quote(question.user_nkey)} "
+            f"but got {quote(claims.sub)} {where}"
+        )
+    if not account_exists(claims.aud):
+        raise TokenError(
+            f"No valid account {quote(claims.aud)} for auth callout response {where}: {MISSING}"
+        )
+    user = user_of(claims, response.nats.jwt)
+    if user.connection_types and not user.connection_types & CONNECTION_TYPES:
+        raise TokenError(f"Authorized user {where} using invalid connection type")
+    if user.times and open_until(user.times, user.times_location, now) is None:
+        raise TokenError(f"Authorized user {where} outside of valid connect times")
+    return msgspec.structs.replace(user, account=claims.aud)
 
 
-def _distrust_user(user: UserClaims, callout: AuthCallout, asked: Question, now: float) -> str:
-    if user.iss != callout.issuer:
-        return f"Wrong issuer for user of auth callout, expected {callout.issuer}"
-    if user.sub != asked.user_nkey:
-        return f"Expected authorized user of {quote(asked.user_nkey)} but got {quote(user.sub)}"
-    return " ".join(user.time_issues(now) + user_issues(user))
-
-
-def _refused(reason: str) -> Refusal:
-    return Refusal(reason, error=True)
+def _response(text: str, callout: AuthCallout, question: Question, now: float) -> ResponseClaims:
+    claims = convert(decode(text, "authorization_response").claims, ResponseClaims)
+    issues = claims.time_issues(now)
+    if not nkey.is_public(claims.aud, nkey.SERVER):
+        issues.append("Audience must be a server public key")
+    if bool(claims.nats.error) == bool(claims.nats.jwt):
+        given = "Only Error or Jwt can be set" if claims.nats.jwt else "Error or Jwt is required"
+        issues.append(given)
+    if issues:
+        raise TokenError(f"Authorization response had validation errors: {issues[0]}")
+    if claims.iss != callout.issuer:
+        raise TokenError("Auth callout signing key is unknown")
+    if claims.sub != question.user_nkey:
+        raise TokenError("Auth callout violation: auth callout response is not for expected user")
+    if claims.aud != question.server_id.get("id"):
+        raise TokenError("Auth callout violation: auth callout response is not for server")
+    if claims.nats.error:
+        raise TokenError(f"Auth callout service returned an error: {claims.nats.error}")
+    return claims

@@ -22,7 +22,7 @@ from jetstream_py.jwt.convert import CONNECTION_TYPES, scoped_user, user_of
 from jetstream_py.jwt.template import TemplateError, fill
 from jetstream_py.jwt.times import comes_from, open_until
 from jetstream_py.jwt.token import TokenError, signature
-from jetstream_py.jwt.trust import AccountError, NotPinned, Trust
+from jetstream_py.jwt.trust import AccountError, Trust
 
 
 class Credentials(Protocol):
@@ -122,10 +122,8 @@ def _claims(client: Credentials, now: float) -> UserClaims:
 def _account(claims: UserClaims, resolve: Callable[[str], AccountOptions]) -> AccountOptions:
     try:
         return resolve(claims.nats.issuer_account or claims.iss)
-    except NotPinned as error:
-        raise _Refused(str(error)) from None
     except AccountError as error:
-        raise _Refused(f"Account JWT lookup error: {error}") from None
+        raise _Refused(error.reason) from None
 
 
 def _user(claims: UserClaims, account: AccountOptions, trust: Trust, text: str) -> User:

@@ -36,6 +36,7 @@ _ISSUERS: Final = {
 _MAPS: Final = frozenset(("revocations", "mappings", "tiered_limits"))
 
 
+_NOT: Final = {"authorization_response": "not an authorization request claim"}  # as it is said
 _ORDER: Final = ("aud", "exp", "jti", "iat", "iss", "name", "nbf", "sub", "nats")
 
 
@@ -67,7 +68,7 @@ def decode(text: str, kind: str | None = None) -> Token:
         raise TokenError("claims are not an object")
     found, version = _identify(claims)
     if kind is not None and found != kind:
-        raise TokenError(f"not {kind} claim")
+        raise TokenError(_NOT.get(kind, f"not {kind} claim"))
     issuer = claims.get("iss", "")
     if type(issuer) is not str or not nkey.is_public(issuer, *_ISSUERS.get(found, ())):
         raise TokenError("unable to validate expected prefixes")

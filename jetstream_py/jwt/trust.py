@@ -12,14 +12,24 @@ from jetstream_py.subject import covers
 
 MISSING = "account missing"
 INVALID = "account validation failed"
+EXPIRED = "Account JWT has expired"
 
 
 class AccountError(Exception):
     """An account that cannot be had; the text says why."""
 
+    @property
+    def reason(self) -> str:
+        """Why a user of the account is refused."""
+        return f"Account JWT lookup error: {self}"
 
-class NotPinned(AccountError):
-    """An account that this server is told not to serve."""
+
+class AccountRefused(AccountError):
+    """An account that is there, and not to be served."""
+
+    @property
+    def reason(self) -> str:
+        return str(self)
 
 
 class Trust:

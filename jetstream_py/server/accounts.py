@@ -14,6 +14,7 @@ Services may be chained.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -155,6 +156,9 @@ class Account:
         return None
 
 
+Find = Callable[[str], AccountOptions | None]
+
+
 class Accounts:
     """All accounts of a server, by name."""
 
@@ -171,7 +175,9 @@ class Accounts:
             mappings = (*general.mappings, *options.mappings)
             wanted[GLOBAL_ACCOUNT] = msgspec.structs.replace(general, mappings=mappings)
         wanted.setdefault(options.system_account, AccountOptions(options.system_account))
-        gone = [self.by_name.pop(name) for name in list(self.by_name) if name not in wanted]
+        gone = []
+        if options.authorization.operator is None:
+            gone = [self.by_name.pop(name) for name in list(self.by_name) if name not in wanted]
         for name, settings in wanted.items():
             account = self.by_name.get(name)
             if account is None:
@@ -184,3 +190,28 @@ class Accounts:
     def connect(self) -> None:
         for account in self.by_name.values():
             account.connect(self.by_name)
+
+    # -- operator mode: accounts come when they are needed -----------------------------------------
+
+    def load(self, name: str, find: Find) -> Account | None:
+        """An account by its token, with all that it imports from."""
+        options = find(name)
+        if options is None:
+            return None
+        account = self.by_name[name] = Account(self._broker, options)
+        self._load_exporters(account, find)
+        return account
+
+    def change(self, options: AccountOptions, find: Find) -> None:
+        account = self.by_name.get(options.name)
+        if account is None:
+            return
+        account.configure(options)
+        self._load_exporters(account, find)
+        self.connect()
+
+    def _load_exporters(self, account: Account, find: Find) -> None:
+        for imported in account.options.imports:
+            if imported.account not in self.by_name:
+                self.load(imported.account, find)
+        account.connect(self.by_name)

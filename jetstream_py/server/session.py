@@ -72,7 +72,7 @@ class Link(Protocol):
 
     @property
     def cookies(self) -> Mapping[str, str]:
-        """Credentials that came with the upgrade: jwt, user, password, token."""
+        """Credentials that came with the upgrade: fields of CONNECT."""
         ...
 
     def tls_info(self) -> TlsInfo | None:
@@ -350,11 +350,11 @@ class Session:
         return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
 
     def _has_most_subs(self) -> bool:
-        options, user, account = self.broker.options, self.identity, self.account
-        most = user.max_subscriptions if user.max_subscriptions >= 0 else options.max_subscriptions
-        if most > 0 and len(self.subs) >= most:
-            return True
-        return 0 <= account.options.max_subscriptions <= account.subscriptions
+        most = self.broker.options.max_subscriptions
+        limits_of_subs = [self.account.options.max_subscriptions, self.identity.max_subscriptions]
+        if most > 0:
+            limits_of_subs.append(most)
+        return any(0 <= limit <= len(self.subs) for limit in limits_of_subs)
 
     def _refuse_sub(self, name: str, queue: bytes, sid: bytes, suffix: str = "") -> None:
         using = f" using queue {proto.shown(queue)}" if queue else ""
@@ -417,7 +417,7 @@ class Session:
         self.pings_out = 0
 
     def _connect(self, text: bytes) -> None:
-        self.connect = client = self.connect.overlay(text)
+        self.connect = client = self.connect.overlay(text).fill(self.link.cookies)
         self.touch()
         if self.rtt is None:  # a first guess, until a ping tells
             self.rtt = (self.last_activity_ns - self.start_ns) / 1e9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.jetstream.support import LATER, OwnServer, own_server
+from tests.jetstream.support import OwnServer, own_server
 
 
 def account(limits: str) -> str:
@@ -10,7 +10,6 @@ def account(limits: str) -> str:
     return f"accounts {{ {block} }}\nno_auth_user: a\n"
 
 
-@LATER
 @own_server("STR-110", config=account("max_streams: 1"))
 def test_number_of_streams(js: OwnServer) -> None:
     js.create("S")
@@ -22,7 +21,6 @@ def test_number_of_streams(js: OwnServer) -> None:
     js.create("T")
 
 
-@LATER
 @own_server("STR-111", config=account("max_bytes_required: true"))
 def test_limit_is_required(js: OwnServer) -> None:
     error = js.create_refused("S")
@@ -32,7 +30,6 @@ def test_limit_is_required(js: OwnServer) -> None:
     js.ok("INFO")
 
 
-@LATER
 @own_server("STR-112", config=account("disk_max_stream_bytes: 1000, mem_max_stream_bytes: 500"))
 def test_limit_of_a_stream(js: OwnServer) -> None:
     error = js.create_refused("S", max_bytes=1001)
@@ -54,7 +51,6 @@ def test_reservation_above_the_server(js: OwnServer) -> None:
     js.ok("INFO")
 
 
-@LATER
 @own_server("STR-104", config=account("max_file: 200, max_mem: 100"))
 def test_bytes_of_the_account(js: OwnServer) -> None:
     js.create("S")

@@ -64,8 +64,7 @@ class Chain:
     def options(self, **more: Any) -> OperatorOptions:
         return OperatorOptions(
             jwts=(self.operator.jwt(nats=self.operator_nats),),
-            preload=tuple(self.preload.items()),
-            **{"resolver": "memory", **more},
+            **{"resolver": "memory", "preload": tuple(self.preload.items()), **more},
         )
 
     def mode(self, **more: Any) -> OperatorMode:
