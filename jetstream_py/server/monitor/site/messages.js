@@ -109,10 +109,10 @@ export class Messages {
     setText(this.note, message);
   }
 
+  /** The list has the beginning of a message only. */
   async open(row) {
     try {
-      const whole = row.size > decode(row.data).length ? await api.view(`${this.options.message}/${row.seq}`) : row;
-      showMessage(whole);
+      showMessage(await api.view(`${this.options.message}/${row.seq}`));
     } catch (error) {
       this.refused(error);
     }
