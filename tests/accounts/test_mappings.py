@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.accounts.support import Stage, scenario
+from tests.accounts.support import Stage, login, scenario
 from tests.support.wire import connect, hpub, pub
 
 BLOCK = b"NATS/1.0\r\nA: b\r\n\r\n"
@@ -172,6 +172,16 @@ def test_permissions_apply_after_mapping(stage: Stage, name: str) -> None:
     for subject in (b"in.a", b"out.a", b"in.no", b"out.no", b"in.a.b"):
         user.say(pub(subject, b"x"))
         witness.hear()
+
+
+@scenario("AUTH-034", config=ACCOUNTS)
+def test_first_packet_of_an_account(stage: Stage) -> None:
+    """nats-server looks up whether there are mappings once for each packet."""
+    opening = login("a") + b"SUB > 1\r\n" + pub(b"in.x", b"1")
+    client = stage.connect("quick", opening)
+    client.say(pub(b"in.x", b"2"))
+    client.say(pub(b"in.x", b"3") + login("b") + b"SUB > 1\r\n" + pub(b"in.x", b"4"))
+    client.say(pub(b"in.x", b"5") + pub(b"bask", b"6"))
 
 
 @scenario("AUTH-034", config=ACCOUNTS)
