@@ -260,7 +260,9 @@ class ApiService:
             if self.js.enabled:
                 self.total += 1  # account information counts the requests before it
                 self.errors += failed and request.key not in _UNCOUNTED_FAILURES
-            advisories.audit(self.js, request.subject, request.body, data, request.caller)
+            advisories.audit(
+                self.js, request.subject, request.body, data, request.caller, request.headers
+            )
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)

@@ -27,6 +27,8 @@ from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
 from jetstream_py.server.broker import Broker
 from jetstream_py.server.listener import Listener, WebSocketListener
+from jetstream_py.server.monitor.state import MonitorState
+from jetstream_py.server.system import System
 from jetstream_py.server.tls import TlsError
 from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
@@ -67,6 +69,9 @@ class App:
         self._jetstream: JetStreamPart | None = None
         self._duck: asyncio.Task[None] | None = None
         self.broker = Broker(self._options, clock, log, loop)
+        self._monitoring = MonitorState()
+        self._system = System(self.broker, self._monitoring, self.reload)
+        self.broker.accounts_changed = self._accounts_changed
 
     async def run(self) -> int:
         """Start, serve, stop. Returns the exit status."""
@@ -144,11 +149,13 @@ class App:
         part.serve()
 
     async def _start_monitor(self, port: int) -> Monitor:
+        from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
+        self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            monitor = await start_monitor(self.broker, host, port)
+            monitor = await start_monitor(self.broker, host, port, self._monitoring)
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Can't start monitoring: can't listen to the monitor port: {text}"
@@ -237,7 +244,7 @@ class App:
         # Else: a terminate during lame duck. Kubernetes sends one right after the hook that asked
         # for lame duck mode, and means: carry on.
 
-    def reload(self) -> None:
+    def reload(self) -> str:
         """Take the changed configuration, or keep the old one and say why."""
         try:
             fresh = reload_options(self._invocation, self._environ)
@@ -247,19 +254,24 @@ class App:
                 door.apply(fresh.options)
         except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
-            return
+            return str(error)
         for warning in fresh.warnings:
             self._log.warn(warning)
         for line in changed:
             self._log.info(f"Reloaded: {line}")
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
-        if self._jetstream is not None:
-            self._jetstream.apply()
+        self._accounts_changed()
         for door in self._doors:
             door.drop_unpinned()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
+        return ""
+
+    def _accounts_changed(self) -> None:
+        self._system.attach()
+        if self._jetstream is not None:
+            self._jetstream.apply()
 
     def _move_files(self, old: Options, new: Options) -> None:
         try:
@@ -279,6 +291,7 @@ class App:
         self._log.info("Entering lame duck mode, stop accepting new clients")
         for door in self._doors:
             door.close()
+        self._system.events.lame_duck()
         self.broker.lame_duck()
         if self.broker.sessions:
             grace = self._options.lame_duck_grace_period
@@ -303,6 +316,7 @@ class App:
             door.close()
         if self._jetstream is not None:
             self._jetstream.close()  # its last words are for clients that are still there
+        self._system.events.shutdown()
         links = [session.link for session in self.broker.sessions.values()]
         self.broker.shutdown()
         # Links tell how much is left, not when it is gone; nearly always it is gone already.

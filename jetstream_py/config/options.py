@@ -26,6 +26,7 @@ class Authorization(msgspec.Struct, frozen=True):
     are."""
 
     users: tuple[User, ...] = ()  # of all accounts
+    single: bool = False  # the one user stands alone, not in a list
     token: Secret = Secret("")
     timeout: float = limits.AUTH_TIMEOUT
     callout: AuthCallout | None = None
@@ -33,7 +34,7 @@ class Authorization(msgspec.Struct, frozen=True):
 
     @property
     def required(self) -> bool:
-        return bool(self.users or self.token or self.operator)
+        return bool(self.users or self.token or (self.operator and self.operator.trusts))
 
 
 class JetStreamOptions(msgspec.Struct):

@@ -195,6 +195,8 @@ class Stream:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
         if config.sealed:
             raise error(10109)
+        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
+            headers = hdr.without(headers, hdr.REQUEST_INFO)
         self._check_size(headers, data)
         msg_id = b""
         rollup = b""

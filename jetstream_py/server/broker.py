@@ -53,6 +53,9 @@ from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
 
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.view import JetStreamView
+
 _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for itself
 _NONCE_BYTES = 11
 _LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -69,7 +72,9 @@ class Events(Protocol):
 
     def connected(self, session: Session) -> None: ...
 
-    def disconnected(self, session: Session) -> None: ...
+    def disconnected(self, session: Session, counted: bool) -> None:
+        """`counted`: it had become a connection of its account."""
+        ...
 
     def auth_error(self, session: Session, reason: str) -> None: ...
 
@@ -102,6 +107,7 @@ class ClosedSession(msgspec.Struct, frozen=True):
     out_bytes: int
     stalls: int
     connect: ConnectOptions
+    identity: User
     user: str
     account: Account
     client_type: str
@@ -145,10 +151,12 @@ class Broker:
         self._accounts = Accounts(self)
         self.accounts = self._accounts.by_name
         self.operator: Operator | None = None
-        self.server_block = _unknown_server  # how answers to the system account begin
+        # The parts that live in accounts say what they need when there are others.
+        self.accounts_changed: Callable[[], None] = _nothing
+        self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._workers = Workers(loop.call_soon_threadsafe)
+        self.workers = Workers(loop.call_soon_threadsafe)
         self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
@@ -162,7 +170,7 @@ class Broker:
         self.jetstream = False  # told in INFO once streams are served
         self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
-        self.jetstream_varz: Callable[[], dict[str, object]] | None = None  # what /varz shows of it
+        self.jetstream_view: JetStreamView | None = None  # what monitoring shows of it
         self.lingering = 0  # closed connections that wait for their peer, see connection
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
@@ -225,7 +233,9 @@ class Broker:
         self.operator = operator
         if system_account:
             self.options.system_account = system_account
+            self._accounts.load(system_account, operator.account)
         self._use(self.options)
+        self.accounts_changed()
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
@@ -292,9 +302,10 @@ class Broker:
         session.link.close(linger=bool(error))
         session.link = NO_LINK  # or each closed connection would be a cycle for the collector
         del self.sessions[session.cid]
-        if session.account.sessions.pop(session.cid, None) is not None and self.events is not None:
-            self.events.disconnected(session)
+        counted = session.account.sessions.pop(session.cid, None) is not None
         self._remember(session, subs)
+        if self.events is not None:
+            self.events.disconnected(session, counted)
 
     def _remember(self, session: Session, subs: tuple[ClosedSub, ...]) -> None:
         for i, count in enumerate(_traffic(session)):
@@ -315,12 +326,18 @@ class Broker:
         """Tell clients that understand it to move on."""
         self.lame_duck_mode = True
         for session in self.sessions.values():
-            if session.connected and session.connect.protocol >= 1:
-                session.send(self.info_line(session))
+            self.send_away(session)
         self.flush()
+
+    def send_away(self, session: Session) -> None:
+        """Ask a client to find another server, if it understands that."""
+        if session.connected and session.connect.protocol >= 1:
+            session.send(self.info_line(session, ldm=True))
 
     def apply(self, options: Options) -> None:
         """Take reloaded options; clients that would no longer get in have to go."""
+        if self.operator is not None:  # its token names the system account
+            options.system_account = self.options.system_account
         self._use(options)
         self.config_loaded_ns = self.clock.now_ns()
         for session in list(self.sessions.values()):
@@ -372,7 +389,7 @@ class Broker:
 
         if isinstance(verdict, Ask):
             self.callout.ask(session, verdict.callout, done)
-        elif not self._workers.run(verdict, lambda: not session.closed, done):
+        elif not self.workers.run(verdict, lambda: not session.closed, done):
             self.auth_violation(session, Refusal("too many logins at once"))
 
     def _conclude(self, session: Session, verdict: Verdict) -> None:
@@ -437,12 +454,14 @@ class Broker:
         account = self.accounts.get(user.account)
         if account is None and self.operator is not None:
             account = self._accounts.load(user.account, self.operator.account)
+            self.accounts_changed()
         return account or self.default_account
 
     def use_account(self, options: AccountOptions) -> None:
         """An account is like this from now on."""
         assert self.operator is not None
         self._accounts.change(options, self.operator.account)
+        self.accounts_changed()
 
     def rights_of(self, user: User) -> Rights | None:
         """The compiled permissions of a user, one object for all that have the same."""
@@ -456,9 +475,13 @@ class Broker:
             rights = self._rights[given] = Rights(given)
         return rights
 
-    def move(self, session: Session, account: Account) -> None:
-        """A session is a connection of this account now."""
-        session.account.sessions.pop(session.cid, None)
+    def moved(self, session: Session, before: Account) -> None:
+        """A session is a connection of its account now, and was one of another before, or of none."""
+        account = session.account
+        if account is not before:
+            before.sessions.pop(session.cid, None)
+        if session.cid in account.sessions:
+            return
         account.sessions[session.cid] = session
         account.total_connections += 1
         if self.events is not None:
@@ -480,7 +503,7 @@ class Broker:
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
 
-    def info_line(self, session: Session, connected: bool = False) -> bytes:
+    def info_line(self, session: Session, connected: bool = False, ldm: bool = False) -> bytes:
         websocket = session.client_type == "websocket"
         template = self._websocket_info if websocket else self._info
         hidden = not connected and bool(self.options.no_auth_user) and not websocket
@@ -497,7 +520,7 @@ class Broker:
                 nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,
-                ldm=self.lame_duck_mode,
+                ldm=ldm or self.lame_duck_mode,
                 connect_info=connected,
                 remote_account=session.account.name if connected else "",
                 acc_is_sys=connected and session.account is self.system_account,
@@ -531,6 +554,10 @@ class Broker:
             for i, count in enumerate(_traffic(session)):
                 sums[i] += count
         return sums[0], sums[1], sums[2], sums[3]
+
+
+def _nothing() -> None:
+    return None
 
 
 def _unknown_server() -> msgspec.Raw:

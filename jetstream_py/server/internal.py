@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py.server import ingest, series
 from jetstream_py.server.collect import Collector, Sink
-from jetstream_py.server.router import Pub
+from jetstream_py.server.router import Kept, Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
 
@@ -140,7 +140,7 @@ class Internal:
             return len(datas)
         heard = 0
         for message in zip(subjects, replies, headers, datas, strict=True):
-            pub = _pub(*message)
+            pub = _pub(*message, Kept)
             pub.route = self._account.router.inbox_route(inbox)
             if not ingest.publish(self._session, pub, b"%b%b\r" % message[2:]):
                 break
@@ -209,8 +209,8 @@ class Internal:
         return bool(route.plain or route.groups)
 
 
-def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes) -> Pub:
+def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes, kind: type[Pub] = Pub) -> Pub:
     size = len(headers) + len(data)
     if headers:
-        return Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
-    return Pub(subject, reply, -1, size, b"%d" % size)
+        return kind(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
+    return kind(subject, reply, -1, size, b"%d" % size)

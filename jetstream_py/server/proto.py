@@ -31,6 +31,7 @@ REVOKED: Final = "Credentials Revoked"
 MAX_PAYLOAD: Final = "Maximum Message Payload Exceeded"
 MAX_CONTROL_LINE: Final = "Maximum Control Line Exceeded"
 SERVER_SHUTDOWN: Final = "Server Shutdown"
+KICKED: Final = "Kicked"
 NO_RESPONDERS_HEADERS: Final = "No Responders Requires Headers"
 
 # Control lines as a session queues them: without their LF (see `ingest`).

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from jetstream_py.timers import Timer
     from jetstream_py.transforms.rename import Rename
 
-REQUEST_INFO = b"Nats-Request-Info"
-
 
 class ServiceImport:
     """One service that an account takes from another."""
@@ -80,7 +78,7 @@ class ServiceImport:
     def _introduce(self, block: bytes, client: Session | None) -> bytes:
         """Say who asks; what a client says itself does not count."""
         if block:
-            block = header.without(block, REQUEST_INFO)
+            block = header.without(block, header.REQUEST_INFO)
         known: dict[str, object] = {"acc": self.importer.name}
         if client is not None:
             known = client.describe()
@@ -88,7 +86,7 @@ class ServiceImport:
                 known["svc"] = self.importer.name
             if not self.imported.share:
                 known = {key: known[key] for key in ("acc", "svc", "rtt") if key in known}
-        return header.extend(block, (REQUEST_INFO, msgspec.json.encode(known)))
+        return header.extend(block, (header.REQUEST_INFO, msgspec.json.encode(known)))
 
 
 class WayBack:

@@ -297,7 +297,7 @@ class Session:
             self.implicit_connect = False
             self.connected = self._greeted = verb != b"CONNECT"
             if self.connected:
-                self.broker.move(self, self.account)
+                self.broker.moved(self, self.account)
         if verb == b"PUB":
             return ingest.parse_pub(self, line, text)
         if verb == b"HPUB":
@@ -449,8 +449,7 @@ class Session:
         if account is not self.account:
             self.drop_all()
             self.mapper = None  # see `map_by_account`
-        if self.connected:
-            broker.move(self, account)
+        before = self.account
         self.identity, self.account = user, account
         self.rights = rights = broker.rights_of(user)
         self.publish_rule = rights.publish if rights is not None else None
@@ -459,6 +458,8 @@ class Session:
         self.checked = self.mapper is not None or self.publish_rule is not None
         self.awaiting_auth = False
         self.apply_options()
+        if self.connected:
+            broker.moved(self, before)
 
     def review_subs(self) -> None:
         """The user's permissions have changed: what it may not have any more goes."""

@@ -79,6 +79,14 @@ class RawClient:
                 raise Silence(f"closed before {mark!r}; received: {self._seen()}")
         return self._take(at + len(mark))
 
+    def read(self, size: int, timeout: float | None = None) -> bytes:
+        """So many bytes."""
+        deadline = self._deadline(timeout)
+        while len(self.buffer) < size:
+            if not self._fill(deadline):
+                raise Silence(f"closed before {size} bytes; received: {self._seen()}")
+        return self._take(size)
+
     def read_frame(self, timeout: float | None = None) -> bytes:
         """One line, with its payload if it has one."""
         deadline = self._deadline(timeout)
