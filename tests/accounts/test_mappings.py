@@ -213,12 +213,13 @@ def test_mapping_of_the_exporter(stage: Stage, subject: bytes) -> None:
 @scenario("AUTH-034", config=ACCOUNTS)
 def test_mapped_messages_are_captured(stage: Stage) -> None:
     a = stage.enter("a")
-    body = b'{"name":"S","subjects":["js.>"],"storage":"memory"}'
-    a.client.exchange(b"SUB r 9\r\n" + pub(b"$JS.API.STREAM.CREATE.S", body, b"r"))
-    a.client.read_frame()
-    a.say(b"SUB ack 1\r\n" + pub(b"js.in", b"x", b"ack"))
-    a.wait()
-    a.say(pub(b"$JS.API.STREAM.MSG.GET.S", b'{"seq":1}', b"ack"))
-    a.wait()
-    a.client.exchange(pub(b"$JS.API.STREAM.DELETE.S", b"", b"r"))
-    a.client.read_frame()
+    a.say(b"SUB r 1\r\n")
+
+    def ask(subject: bytes, body: bytes) -> None:
+        a.client.send(pub(subject, body, b"r"))
+        a.wait()
+
+    ask(b"$JS.API.STREAM.CREATE.S", b'{"name":"S","subjects":["js.>"],"storage":"memory"}')
+    ask(b"js.in", b"x")
+    ask(b"$JS.API.STREAM.MSG.GET.S", b'{"seq":1}')
+    ask(b"$JS.API.STREAM.DELETE.S", b"")
