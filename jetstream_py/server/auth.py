@@ -102,7 +102,7 @@ class Guard:
         self._by_name = {user.name: user for user in auth.users if not user.nkey}
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
-        self.wants_nonce = bool(self._by_key or operator or options.always_enable_nonce)
+        self.wants_nonce = bool(self._by_key or operator)
 
     def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""
