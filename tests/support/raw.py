@@ -12,7 +12,7 @@ import socket
 import struct
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tests.support.wire import PONG, frame_end
 
@@ -35,7 +35,7 @@ class RawClient:
         self.eof = False
         self.info: dict[str, Any] = {}
 
-    def __enter__(self) -> RawClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

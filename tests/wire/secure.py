@@ -26,13 +26,6 @@ class TlsClient(RawClient):
         secured.settimeout(self.timeout)
         secured.do_handshake()
 
-    def half_close(self) -> None:
-        assert isinstance(self.socket, ssl.SSLSocket)
-        try:
-            self.socket.unwrap()
-        except (OSError, ValueError):
-            pass
-
     @property
     def secured(self) -> ssl.SSLSocket:
         assert isinstance(self.socket, ssl.SSLSocket)
