@@ -10,7 +10,9 @@ from tests.differential.transcript import Stage, assert_same, play
 from tests.support.server import Server
 from tests.support.wire import REQUESTER, pub
 
-FILTERS = [b"*.*", b"a.*", b"a.b", b"*.b", b">", b"a.>", b"*.>"]
+# No other test names this subject: nats-server remembers who matched what was published before, and
+# puts later subscriptions behind.
+FILTERS = [b"*.*", b"hear.*", b"hear.order", b"*.order", b">", b"hear.>", b"*.>"]
 PAIRS = list(itertools.permutations(FILTERS, 2))
 
 
@@ -19,7 +21,7 @@ def test_order_of_deliveries(oracle: Server, ours: Server, pair: tuple[bytes, by
     def story(stage: Stage) -> None:
         client = stage.enter("client", REQUESTER)
         client.say(b"SUB %b 1\r\nSUB %b 2\r\n" % pair)
-        client.say(pub(b"a.b", b"x"))
-        client.say(pub(b"nobody", b"", b"a.b"))  # the 503 goes to one of them
+        client.say(pub(b"hear.order", b"x"))
+        client.say(pub(b"nobody", b"", b"hear.order"))  # the 503 goes to one of them
 
     assert_same(play(story, oracle), play(story, ours))
