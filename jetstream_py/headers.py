@@ -45,14 +45,15 @@ def get(block: bytes, name: bytes) -> bytes | None:
     return block[start : end if end >= 0 else len(block)].lstrip(b" ")
 
 
+def pairs(block: bytes) -> list[tuple[bytes, bytes]]:
+    """All headers in order; a name may come more than once."""
+    lines = [line.partition(b":") for line in block.split(b"\r\n")[1:]]
+    return [(name, value.lstrip(b" ")) for name, colon, value in lines if colon]
+
+
 def fields(block: bytes) -> dict[bytes, bytes]:
     """All of `get`'s answers at once, for whoever asks for many."""
-    found: dict[bytes, bytes] = {}
-    for line in block.split(b"\r\n")[1:]:
-        name, colon, value = line.partition(b":")
-        if colon and name not in found:
-            found[name] = value.lstrip(b" ")
-    return found
+    return dict(reversed(pairs(block)))  # the first of a name counts
 
 
 def without_status(block: bytes) -> bytes:

@@ -39,6 +39,7 @@ from jetstream_py.engine.consumers import short_hash
 if TYPE_CHECKING:
     from jetstream_py.api.service import Request
     from jetstream_py.engine.consumer import Consumer
+    from jetstream_py.engine.jetstream import JetStream
     from jetstream_py.engine.stream import Stream
 
 NAMES_PAGE = 1024
@@ -87,7 +88,7 @@ def _create(request: Request, durable: bool) -> Answer:
         given = replace(given, pause_until=pause and utc_text(pause))
         config = check_config(given, rules, body.pedantic)
         consumer = _change(stream, existing, config, body.action)
-    info = describe(request, consumer)
+    info = describe(request.js, consumer)
     if info.paused and config.pause_until is not None:
         request.events.paused_until(request.name, consumer.name, True, config.pause_until)
     return Answer(r.consumer_created(info), _identity_header(stream, given))
@@ -158,7 +159,7 @@ def read_info(request: Request) -> None:
 
 def info(request: Request) -> bytes:
     read_info(request)
-    return r.consumer_info(describe(request, _consumer(request)))
+    return r.consumer_info(describe(request.js, _consumer(request)))
 
 
 def delete(request: Request) -> bytes:
@@ -182,7 +183,7 @@ def listing(request: Request) -> bytes:
     found = sorted(_shown(request), key=lambda consumer: consumer.name)
     offset = min(max(body.offset, 0), len(found))
     page = [
-        describe(request, consumer, versions=False)
+        describe(request.js, consumer, versions=False)
         for consumer in found[offset : offset + LIST_PAGE]
     ]
     return encode(
@@ -209,7 +210,7 @@ def pause(request: Request) -> bytes:
         config = replace(consumer.config, pause_until=until)
         consumer.update(replace(config, metadata=stored_metadata(config)))
         consumer.pause(parse_time(until) if until else 0)
-    remaining = _pause_remaining(request, consumer)
+    remaining = _pause_remaining(consumer, request.js.clock.now_ns())
     return encode(
         r.ConsumerPauseResponse(
             paused=remaining > 0, pause_until=until or ZERO_TIME, pause_remaining=remaining
@@ -229,9 +230,9 @@ def _pause_until(body: PauseRequest) -> str | None:
     raise error(E.CONSUMER_STORE_FAILED, err=fault)
 
 
-def _pause_remaining(request: Request, consumer: Consumer) -> int:
+def _pause_remaining(consumer: Consumer, now_ns: int) -> int:
     """Nanoseconds, as far as clients can count."""
-    return min(max(0, consumer.paused_until_ns - request.js.clock.now_ns()), 2**63 - 1)
+    return min(max(0, consumer.paused_until_ns - now_ns), 2**63 - 1)
 
 
 def read_unpin(request: Request) -> UnpinRequest:
@@ -259,7 +260,7 @@ def reset(request: Request) -> bytes:
     if body.seq:
         _check_reset(request.js.stream(request.name), consumer.config, body.seq)
     reset_seq = consumer.reset(body.seq)
-    return r.consumer_reset(describe(request, consumer), reset_seq)
+    return r.consumer_reset(describe(request.js, consumer), reset_seq)
 
 
 def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:
@@ -276,14 +277,15 @@ def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:
 # -- info ------------------------------------------------------------------------------------------
 
 
-def describe(request: Request, consumer: Consumer, versions: bool = True) -> ConsumerInfo:
+def describe(js: JetStream, consumer: Consumer, versions: bool = True) -> ConsumerInfo:
     consumer.stream.consumers.settle()  # what the stream has lost a moment ago counts
     config, ledger = consumer.config, consumer.ledger
     if versions:
         config = replace(config, metadata=with_versions(config.metadata))
-    remaining = _pause_remaining(request, consumer)
+    now_ns = js.clock.now_ns()
+    remaining = _pause_remaining(consumer, now_ns)
     return ConsumerInfo(
-        stream_name=request.name,
+        stream_name=consumer.stream.config.name,
         name=consumer.name,
         created=time_text(consumer.created_ns),
         config=config,
@@ -298,7 +300,7 @@ def describe(request: Request, consumer: Consumer, versions: bool = True) -> Con
         push_bound=consumer.push_bound,
         paused=remaining > 0,
         pause_remaining=remaining,
-        ts=time_text(request.js.clock.now_ns()),
+        ts=time_text(now_ns),
         priority_groups=_groups(consumer),
     )
 

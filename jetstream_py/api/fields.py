@@ -1,42 +1,16 @@
-"""The kinds of fields that the JSON of the API is made of.
-
-The API's JSON is that of Go structs. Two of their habits are declared here once: fields that are left
-out when empty against fields that are always there, and the Go types that error texts name.
-"""
+"""The kinds of fields that only the JSON of the API has, besides those of any JSON."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple
 
-import msgspec
-
-T = TypeVar("T")
-
-
-class Wire(msgspec.Struct, omit_defaults=True):
-    """A JSON object with its fields in order; those that hold their default are left out.
-
-    By convention nobody changes one: `msgspec.structs.replace` makes the changed copy.
-    `go_name` is what error texts call it, `go_pointer` whether lists hold references to it.
-    """
-
-    go_name: ClassVar[str] = ""
-    go_pointer: ClassVar[bool] = False
-
-
-def always(value: T) -> T:
-    """A default for a field that is sent even when it holds it."""
-    # msgspec only leaves out defaults that it can see.
-    field: T = msgspec.field(default_factory=lambda: value)
-    return field
-
-
-class Number(NamedTuple):
-    """An integer type of Go, with its bounds."""
-
-    name: str
-    low: int
-    high: int
+from jetstream_py.gojson.fields import Wire as Wire
+from jetstream_py.gojson.fields import always as always
+from jetstream_py.gojson.fields import duration as duration
+from jetstream_py.gojson.fields import int32 as int32
+from jetstream_py.gojson.fields import int64 as int64
+from jetstream_py.gojson.fields import int_ as int_
+from jetstream_py.gojson.fields import uint64 as uint64
 
 
 class Choice(NamedTuple):
@@ -55,17 +29,6 @@ class Moment(NamedTuple):
     """A time of day in RFC 3339."""
 
 
-Int: Final = Number("int", -(2**63), 2**63 - 1)
-Int32: Final = Number("int32", -(2**31), 2**31 - 1)
-Int64: Final = Number("int64", -(2**63), 2**63 - 1)
-UInt64: Final = Number("uint64", 0, 2**64 - 1)
-Nanoseconds: Final = Number("time.Duration", -(2**63), 2**63 - 1)
-
-int_ = Annotated[int, Int]
-int32 = Annotated[int, Int32]
-int64 = Annotated[int, Int64]
-uint64 = Annotated[int, UInt64]
-duration = Annotated[int, Nanoseconds]  # nanoseconds
 time = Annotated[str, Moment()]  # RFC 3339 text, as the client spelled its zone
 
 Retention = Annotated[

@@ -17,7 +17,8 @@ from jetstream_py.api.service import ApiService
 from jetstream_py.api.system import SystemApi
 from jetstream_py.app.allowances import allowances, check_sums
 from jetstream_py.app.failure import StartError
-from jetstream_py.config.account_options import GLOBAL_ACCOUNT
+from jetstream_py.app.jsz import JetStreamMonitor, Tenant
+from jetstream_py.config.account_options import GLOBAL_ACCOUNT, StreamLimits
 from jetstream_py.engine.engine import Engine
 from jetstream_py.engine.jetstream import JetStream
 from jetstream_py.engine.settings import Settings
@@ -122,7 +123,9 @@ class JetStreamPart:
         self._tell_start(broker.clock.monotonic() - began)
         broker.jetstream = True
         broker.jetstream_domain = settings.domain
-        broker.jetstream_varz = self.varz
+        broker.jetstream_view = JetStreamMonitor(
+            broker, self.tenants, self._config, self._limits, self.api_counts
+        )
 
     def _tell_start(self, took: float) -> None:
         log, settings = self._broker.log, self._settings
@@ -224,31 +227,25 @@ class JetStreamPart:
         total = sum(api.total for api in apis)
         return self._gone[0] + total, self._gone[1] + sum(api.errors for api in apis)
 
-    def varz(self) -> dict[str, object]:
-        """JetStream's part of /varz."""
-        engine, most, settings = self.engine, self.engine.most, self._settings
-        total, errors = self.api_counts()
+    def _config(self) -> dict[str, object]:
+        """What monitoring shows of the settings."""
+        most, settings = self.engine.most, self._settings
         return {
-            "config": {
-                "max_memory": most["memory"] or -1,
-                "max_storage": most["file"] or -1,
-                "store_dir": self._path,
-                "sync_interval": self._interval_ns or _SYNC_INTERVAL,
-                **({} if self._interval_ns else {"sync_always": True}),
-                **({"domain": settings.domain} if settings.domain else {}),
-                **({"strict": True} if settings.strict else {}),
-            },
-            "stats": {
-                "memory": engine.used("memory"),
-                "storage": engine.used("file"),
-                "reserved_memory": engine.reserved("memory"),
-                "reserved_storage": engine.reserved("file"),
-                "accounts": len(self.accounts),
-                "ha_assets": 0,
-                "api": {"level": API_LEVEL, "total": total, "errors": errors},
-            },
-            "limits": self._limits(),
+            "max_memory": most["memory"] or -1,
+            "max_storage": most["file"] or -1,
+            "store_dir": self._path,
+            "sync_interval": self._interval_ns or _SYNC_INTERVAL,
+            **({} if self._interval_ns else {"sync_always": True}),
+            **({"domain": settings.domain} if settings.domain else {}),
+            **({"strict": True} if settings.strict else {}),
         }
+
+    def tenants(self) -> list[Tenant]:
+        return [
+            Tenant(name, part.js, part.api, part.account.options.jetstream or StreamLimits())
+            for name, part in self.accounts.items()
+            if isinstance(part.api, ApiService)
+        ]
 
     def _limits(self) -> dict[str, int]:
         settings = self._settings
@@ -264,7 +261,7 @@ class JetStreamPart:
     def close(self) -> None:
         self._broker.log.info("Initiating JetStream Shutdown...")
         self._broker.jetstream = False
-        self._broker.jetstream_varz = None
+        self._broker.jetstream_view = None
         for part in self._parts.values():
             part.close()
         self.engine.close()

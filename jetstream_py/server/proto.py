@@ -27,9 +27,11 @@ BAD_CLIENT_PROTOCOL: Final = "Bad Client Protocol Version"
 MAX_CONNECTIONS: Final = "Maximum Connections Exceeded"
 MAX_ACCOUNT_CONNECTIONS: Final = "Maximum Account Connections Exceeded"
 AUTHENTICATION_EXPIRED: Final = "Authentication Expired"
+REVOKED: Final = "Credentials Revoked"
 MAX_PAYLOAD: Final = "Maximum Message Payload Exceeded"
 MAX_CONTROL_LINE: Final = "Maximum Control Line Exceeded"
 SERVER_SHUTDOWN: Final = "Server Shutdown"
+KICKED: Final = "Kicked"
 NO_RESPONDERS_HEADERS: Final = "No Responders Requires Headers"
 
 # Control lines as a session queues them: without their LF (see `ingest`).

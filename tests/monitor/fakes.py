@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
 from jetstream_py.clock import ManualClock
+from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.server.monitor.view import JetStreamView
 from jetstream_py.subject import matches
+from jetstream_py.timers import Timers
 
 SECOND = 1_000_000_000
 
@@ -62,6 +65,10 @@ class FakeRouter:
 class FakeAccount:
     name: str
     router: FakeRouter = field(default_factory=FakeRouter)
+    options: AccountOptions = field(default_factory=lambda: AccountOptions(""))
+    sessions: dict[int, FakeSession] = field(default_factory=dict)
+    slow_consumers: int = 0
+    gone: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
 
 
 @dataclass
@@ -80,6 +87,7 @@ class FakePeer:
     out_bytes: int = 0
     stalls: int = 0
     connect: ConnectOptions = field(default_factory=ConnectOptions)
+    identity: User = field(default_factory=User)
     user: str = ""
     stop_ns: int = 0
     reason: str = ""
@@ -129,11 +137,13 @@ class FakeBroker:
     stale_connections: int = 0
     stalled_clients: int = 0
     lame_duck_mode: bool = False
+    jetstream_domain: str = ""
     jetstream_failure: str = ""
-    jetstream_varz: Callable[[], dict[str, object]] | None = None
+    jetstream_view: JetStreamView | None = None
     traffic: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self) -> None:
+        self.timers = Timers(self.clock)
         self.started_ns = self.config_loaded_ns = self.clock.now_ns()
 
     def totals(self) -> tuple[int, int, int, int]:
@@ -145,12 +155,14 @@ class FakeBroker:
         session = FakeSession(cid, self.accounts[account])
         self._fill(session, values)
         self.sessions[cid] = session
+        session.account.sessions[cid] = session
         self.total_connections += 1
         return session
 
     def leave(self, session: FakeSession, reason: str = "Client Closed") -> FakeClosed:
         """Close a connection now."""
         del self.sessions[session.cid]
+        del session.account.sessions[session.cid]
         session.stop_ns, session.reason = self.clock.now_ns(), reason
         common = {each.name: getattr(session, each.name) for each in fields(FakePeer)}
         record = FakeClosed(**common, subs=tuple(session.subs.values()))

@@ -91,6 +91,18 @@ def row(ids: str, *paths: str) -> list[Any]:
         *row("015", "/subsz?acc=nope&subs=1", "/subscriptionsz?acc=nope&limit=-1&offset=-1"),
         *row("016", "/subsz?test=a..b", "/subsz?test=a.*", "/subsz?test=%3E&subs=1", "/subsz?test=.a"),
         *row("016", "/subsz?test=a%20b&acc=nope", "/subsz?test=a.%2Ab&acc=nope"),
+        *row("014", "/routez", "/routez?subs=1", "/routez?subs=detail", "/routez?subs=x"),
+        *row("014", "/gatewayz", "/gatewayz?accs=x&subs=y", "/gatewayz?accs=x&subs=Detail"),
+        *row("014", "/gatewayz?accs=1&gw_name=a&acc_name=b", "/leafz", "/leafz?subs=detail"),
+        *row("014", "/leafz?subs=1&acc=$G", "/raftz", "/raftz?acc=x&group=y", "/expvarz"),
+        *row("014", "/ipqueuesz", "/ipqueuesz?all=x", "/ipqueuesz?queues=x"),
+        *row("017", "/accountz?acc=nope", "/accountz?acc=%20"),
+        *row("018", "/accstatz?unused=x"),
+        *row("019", "/jsz", "/jsz?acc=$G&accounts=1", "/jsz?accounts=1&limit=-1&offset=-1"),
+        *row("019", "/jsz?offset=9223372036854775807&limit=9223372036854775807&streams=1"),
+        *row("019", "/jsz?limit=x", "/jsz?accounts=x&raft=y", "/jsz?leader-only=x&raft=y"),
+        *row("019", "/jsz?raft=x&stream-leader-only=y", "/jsz?stream-leader-only=y&acc=x"),
+        *row("019", "/jsz?limit=99999999999999999999", "/jsz?direct-consumers=x&config=y&offset=z"),
         *row("021", "/healthz", "/healthz?details=1", "/healthz?details=x"),
         *row("021", "/healthz?stream=S", "/healthz?consumer=C&details=true", "/healthz?account=A"),
         *row("022", "/healthz?js-enabled-only=true", "/healthz?js-enabled=1"),
@@ -215,6 +227,9 @@ def test_requests_are_counted(pair: Pair) -> None:
     paths = (
         "/", "/varz", "/connz", "/connz?sort=foo", "/connz?limit=x", "/connz?state=x", "/subsz",
         "/subscriptionsz", "/subsz?limit=x", "/healthz", "/healthz?details=x", "/nope",
+        "/routez", "/routez?subs=x", "/gatewayz", "/gatewayz?accs=x", "/leafz", "/leafz?subs=x",
+        "/accountz", "/accountz?acc=nope", "/accstatz", "/accstatz?unused=x", "/jsz", "/jsz?limit=x",
+        "/stacksz", "/ipqueuesz", "/raftz", "/debug/vars", "/expvarz",
     )  # fmt: skip
     counted = []
     for server in pair:
@@ -226,7 +241,10 @@ def test_requests_are_counted(pair: Pair) -> None:
         counted.append({key: after[key] - before.get(key, 0) for key in after})
     theirs, own = counted
     assert own == theirs
-    assert own == {"/": 1, "/connz": 2, "/healthz": 2, "/subsz": 3, "/varz": 2}
+    assert own == {
+        "/": 1, "/accountz": 2, "/accstatz": 2, "/connz": 2, "/gatewayz": 2, "/healthz": 2, "/jsz": 2,
+        "/leafz": 2, "/routez": 1, "/subsz": 3, "/varz": 2,
+    }  # fmt: skip
 
 
 # -- orders ----------------------------------------------------------------------------------------

@@ -31,7 +31,8 @@ def broker() -> FakeBroker:
 def test_statistics(broker: FakeBroker) -> None:
     router = broker.accounts["$G"].router
     router.resolved = 2
-    broker.traffic = (8, 0, 0, 0)
+    broker.accounts["$G"].gone[0] = 5
+    broker.sessions[5].in_msgs = 3
     first, second = router.sublist.subs
     router.routes = [FakeRoute((first,), ((second,),)), FakeRoute(), FakeRoute((first,))]
     answer = ask(broker)

@@ -13,6 +13,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from jetstream_py import limits
+from jetstream_py.server.monitor.history import Sampler
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
 from jetstream_py.server.sockets import listening
@@ -37,6 +38,7 @@ class Monitor:
         self._socket = sock
         self._state = state
         self._server: HttpServer | None = None
+        self._sampler = Sampler(broker, state)
         self._starting = asyncio.create_task(self._start(), name="monitor-start")
 
     async def _start(self) -> None:
@@ -54,6 +56,7 @@ class Monitor:
 
     async def close(self) -> None:
         """Stop listening and let answers under way end."""
+        self._sampler.close()
         if self._server is None:
             self._starting.cancel()
         await asyncio.gather(self._starting, return_exceptions=True)
@@ -73,14 +76,17 @@ async def _knock(sock: socket.socket) -> None:
         loop.remove_reader(sock)
 
 
-async def start_monitor(broker: BrokerView, host: str, port: int) -> Monitor:
-    """Listen at once. aiohttp, which is half as large as the rest of the server, is imported when the
-    first client knocks; it waits in the backlog meanwhile.
+async def start_monitor(
+    broker: BrokerView, host: str, port: int, state: MonitorState | None = None
+) -> Monitor:
+    """Listen at once, and say so in `state`. aiohttp, which is half as large as the rest of the server, is
+    imported when the first client knocks; it waits in the backlog meanwhile.
 
     Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
     """
     if importlib.util.find_spec("aiohttp") is None:
         raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
     sock = listening(host, port, limits.MONITOR_BACKLOG)
-    state = MonitorState(host, sock.getsockname()[1])
+    state = state or MonitorState()
+    state.host, state.port = host, sock.getsockname()[1]
     return Monitor(broker, sock, state)

@@ -88,7 +88,7 @@ def identify(info: ConnInfo, peer: PeerView) -> None:
 
 def list_subs(info: ConnInfo, peer: PeerView, details: bool, room: int) -> int:
     """Add what it is subscribed to, as far as there is room. Returns how many were added."""
-    subs = list(islice(_subscriptions(peer), room))
+    subs = list(islice(subscriptions(peer), room))
     if not subs:
         return 0
     if not details:
@@ -103,7 +103,7 @@ def list_subs(info: ConnInfo, peer: PeerView, details: bool, room: int) -> int:
     return len(subs)
 
 
-def _subscriptions(peer: PeerView) -> Collection[SubView]:
+def subscriptions(peer: PeerView) -> Collection[SubView]:
     subs = peer.subs
     return subs.values() if isinstance(subs, Mapping) else subs
 

@@ -19,11 +19,13 @@ from jetstream_py.server.monitor.conninfo import (
     describe,
     identify,
     list_subs,
+    subscriptions,
     user_name,
 )
 from jetstream_py.server.monitor.page import SUBS_MAX, clamp
 from jetstream_py.server.monitor.query import BadRequest, Query, boolean, integer, unsigned
 from jetstream_py.server.monitor.view import BrokerView, PeerView
+from jetstream_py.subject import overlap
 
 STATES: Final = {"": "open", "open": "open", "closed": "closed", "any": "all", "all": "all"}
 
@@ -42,6 +44,7 @@ class ConnzOptions(msgspec.Struct, kw_only=True):
     user: str = ""
     account: str = ""
     mqtt_client: str = ""
+    filter_subject: str = ""
 
     @classmethod
     def from_query(cls, query: Query) -> ConnzOptions:
@@ -124,6 +127,8 @@ def _order(broker: BrokerView, options: ConnzOptions, now_ns: int) -> Order:
         raise BadRequest(f"invalid sorting option: {options.sort}")
     if options.sort in _CLOSED_ONLY and options.state != "closed":
         raise BadRequest(f"sort by {options.sort} only valid on closed connections")
+    if options.filter_subject and not options.account:
+        raise BadRequest("filter by subject only valid with account filtering")
     return order
 
 
@@ -133,9 +138,9 @@ def _known(broker: BrokerView, account: str) -> bool:
 
 def _in_state(broker: BrokerView, options: ConnzOptions) -> list[PeerView]:
     peers: list[PeerView] = []
-    if options.state != "closed":
+    if options.state in ("open", "all"):
         peers += broker.sessions.values()
-    if options.state != "open":
+    if options.state in ("closed", "all"):
         peers += broker.closed
     if options.account:
         peers = [peer for peer in peers if _belongs(peer, options.account)]
@@ -156,7 +161,15 @@ def _wanted(peers: list[PeerView], options: ConnzOptions) -> list[PeerView]:
         peers = [peer for peer in peers if peer.cid == options.cid]
     if options.user:
         peers = [peer for peer in peers if user_name(peer) == options.user]
+    if options.filter_subject:
+        subject = options.filter_subject.encode("utf-8", "surrogateescape")
+        peers = [peer for peer in peers if peer.stop_ns or _listens(peer, subject)]
     return peers
+
+
+def _listens(peer: PeerView, subject: bytes) -> bool:
+    """To any part of the subject?"""
+    return any(overlap(sub.subject, subject) for sub in subscriptions(peer))
 
 
 def _describe_all(

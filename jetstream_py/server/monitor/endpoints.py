@@ -15,14 +15,17 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from jetstream_py import gotext
+from jetstream_py.server.monitor import bundle, cluster, debug
+from jetstream_py.server.monitor.accountz import accountz
+from jetstream_py.server.monitor.accstatz import accstatz, unused
 from jetstream_py.server.monitor.connz import ConnzOptions, connz
 from jetstream_py.server.monitor.healthz import HealthzOptions, healthz
+from jetstream_py.server.monitor.jsz import JszOptions, jsz
 from jetstream_py.server.monitor.query import BadRequest, Query, parse_query
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.subsz import SubszOptions, subsz
 from jetstream_py.server.monitor.varz import varz
 from jetstream_py.server.monitor.view import BrokerView
-from jetstream_py.version import NATS_VERSION, __version__
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
@@ -34,6 +37,7 @@ class Answer(NamedTuple):
     content_type: str
     body: bytes
     headers: Mapping[str, str] = {}
+    render: Callable[[], bytes] | None = None  # makes the body; long enough for a thread of its own
 
 
 class Request(NamedTuple):
@@ -104,6 +108,71 @@ def _healthz(request: Request) -> Answer:
     return json_answer(compact(health), code)
 
 
+def _history(request: Request) -> Answer:
+    request.state.count("/history")
+    return json_answer(compact(request.state.history.columns()))
+
+
+def _accountz(request: Request) -> Answer:
+    request.state.count("/accountz")
+    return json_answer(pretty(accountz(request.broker, request.query.get("acc", ""))))
+
+
+def _accstatz(request: Request) -> Answer:
+    request.state.count("/accstatz")
+    return json_answer(pretty(accstatz(request.broker, unused(request.query))))
+
+
+def _jsz(request: Request) -> Answer:
+    request.state.count("/jsz")
+    return json_answer(pretty(jsz(request.broker, JszOptions.from_query(request.query))))
+
+
+def _routez(request: Request) -> Answer:
+    cluster.check_subs(request.query)
+    request.state.count("/routez")
+    return json_answer(pretty(cluster.routez(request.broker)))
+
+
+def _gatewayz(request: Request) -> Answer:
+    request.state.count("/gatewayz")
+    cluster.check_gatewayz(request.query)
+    return json_answer(pretty(cluster.gatewayz(request.broker)))
+
+
+def _leafz(request: Request) -> Answer:
+    request.state.count("/leafz")
+    cluster.check_leafz(request.query)
+    return json_answer(pretty(cluster.leafz(request.broker)))
+
+
+def _ipqueuesz(request: Request) -> Answer:
+    cluster.check_ipqueuesz(request.query)
+    return json_answer(b"{}")
+
+
+def _raftz(request: Request) -> Answer:
+    return Answer(404, TEXT, cluster.NO_RAFT.encode())
+
+
+def _stacksz(request: Request) -> Answer:
+    return json_answer(debug.stacks().encode())
+
+
+def _debug_vars(request: Request) -> Answer:
+    return Answer(200, JSON + "; charset=utf-8", pretty(debug.debug_vars()) + b"\n")
+
+
+def _metrics(request: Request) -> Answer:
+    try:
+        from jetstream_py.server.monitor.metrics import CONTENT_TYPE, metrics
+    except ImportError:
+        text = b"/metrics needs prometheus-client: pip install 'jetstream-py[monitor]'\n"
+        return Answer(501, TEXT, text)
+    request.state.count("/metrics")
+    return Answer(200, CONTENT_TYPE, b"", render=metrics(request.broker, request.state))
+
+
 class Page(NamedTuple):
     """A row of the table. Pages without a title are not on the index."""
 
@@ -117,26 +186,32 @@ ENDPOINTS: Final[Mapping[str, Page]] = {
     "/subsz": Page(_subsz, "Subscriptions"),
     "/subscriptionsz": Page(_subsz),
     "/healthz": Page(_healthz, "Health"),
+    "/accountz": Page(_accountz, "Accounts"),
+    "/accstatz": Page(_accstatz, "Account statistics"),
+    "/jsz": Page(_jsz, "JetStream"),
+    "/routez": Page(_routez, "Routes"),
+    "/gatewayz": Page(_gatewayz, "Gateways"),
+    "/leafz": Page(_leafz, "Leaf nodes"),
+    "/metrics": Page(_metrics, "Metrics for Prometheus"),
+    "/ipqueuesz": Page(_ipqueuesz),
+    "/raftz": Page(_raftz),
+    "/stacksz": Page(_stacksz),
+    "/debug/vars": Page(_debug_vars),
+    "/history": Page(_history, "Last hour"),
 }
 
 
 def _index(request: Request) -> Answer:
     request.state.count("/")
     base = base_path(request.broker.options.http_base_path)
-    links = "\n".join(
-        f'<li><a href="{html.escape(base + path)}">{page.title}</a> <code>{path}</code></li>'
-        for path, page in ENDPOINTS.items()
-        if page.title
-    )
-    name = html.escape(request.broker.server_name)
-    text = (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>jetstream-py</title>'
-        "<style>body{font-family:system-ui,sans-serif;margin:2rem}li{margin:.4rem 0}"
-        "code{color:#777}</style></head>\n<body>\n<h1>jetstream-py</h1>\n"
-        f"<p>{name}, version {__version__}, compatible with nats-server {NATS_VERSION}</p>\n"
-        f"<ul>\n{links}\n</ul>\n</body>\n</html>\n"
-    )
-    return Answer(200, HTML, text.encode())
+    links = {path: page.title for path, page in ENDPOINTS.items() if page.title}
+    body = bundle.index(base, request.broker.server_name, links)
+    return Answer(200, HTML, body, bundle.HEADERS)
+
+
+def _file(path: str) -> Endpoint:
+    file = bundle.FILES[path]
+    return lambda request: Answer(200, file.content_type, file.body, bundle.HEADERS)
 
 
 # -- routing ---------------------------------------------------------------------------------------
@@ -160,6 +235,8 @@ def answer(broker: BrokerView, state: MonitorState, target: str) -> Answer:
         endpoint: Endpoint = _index
     elif path.startswith(base + "/") and path[len(base) :] in ENDPOINTS:
         endpoint = ENDPOINTS[path[len(base) :]].answer
+    elif path.startswith(base + "/") and path[len(base) :] in bundle.FILES:
+        endpoint = _file(path[len(base) :])
     else:
         return NOT_FOUND
     try:

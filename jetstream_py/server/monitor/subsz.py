@@ -12,6 +12,7 @@ from jetstream_py import gotext
 from jetstream_py.server.monitor.details import SubDetail, detail
 from jetstream_py.server.monitor.page import clamp
 from jetstream_py.server.monitor.query import BadRequest, Query, boolean, integer
+from jetstream_py.server.monitor.traffic import traffic_of
 from jetstream_py.server.monitor.view import (
     AccountView,
     BrokerView,
@@ -66,7 +67,14 @@ def subsz(broker: BrokerView, options: SubszOptions) -> Subsz:
         if not options.account or name == options.account
     ]
     offset, limit = clamp(options.offset, options.limit)
-    answer = _statistics(broker, accounts, offset, limit)
+    answer = Subsz(
+        server_id=broker.server_id,
+        now=gotext.rfc3339_nano(broker.clock.now_ns()),
+        total=0,
+        offset=offset,
+        limit=limit,
+        **sublist_stats(accounts),  # type: ignore[arg-type]  # a table of its fields
+    )
     if options.subs:
         answer.total, found = _found(accounts, test)
         page = islice(found, min(offset, answer.total), min(offset + limit, answer.total))
@@ -75,28 +83,23 @@ def subsz(broker: BrokerView, options: SubszOptions) -> Subsz:
     return answer
 
 
-def _statistics(broker: BrokerView, accounts: list[AccountView], offset: int, limit: int) -> Subsz:
+def sublist_stats(accounts: list[AccountView]) -> dict[str, int | float]:
     """A publish that no cache could route is a miss, every other one a hit."""
     routers = [account.router for account in accounts]
     lists = [router.sublist for router in routers]
     misses = sum(router.resolved for router in routers)
-    asked = max(misses, broker.totals()[0] if accounts else 0)
+    asked = max(misses, sum(traffic_of(account).received_msgs for account in accounts))
     fanouts = [n for router in routers for n in _fanouts(router)]
-    return Subsz(
-        server_id=broker.server_id,
-        now=gotext.rfc3339_nano(broker.clock.now_ns()),
-        num_subscriptions=sum(each.count for each in lists),
-        num_cache=len(fanouts),
-        num_inserts=sum(each.inserts for each in lists),
-        num_removes=sum(each.removes for each in lists),
-        num_matches=asked,
-        cache_hit_rate=_ratio(asked - misses, asked),
-        max_fanout=max(fanouts, default=0),
-        avg_fanout=_ratio(sum(fanouts), len(fanouts)),
-        total=0,
-        offset=offset,
-        limit=limit,
-    )
+    return {
+        "num_subscriptions": sum(each.count for each in lists),
+        "num_cache": len(fanouts),
+        "num_inserts": sum(each.inserts for each in lists),
+        "num_removes": sum(each.removes for each in lists),
+        "num_matches": asked,
+        "cache_hit_rate": _ratio(asked - misses, asked),
+        "max_fanout": max(fanouts, default=0),
+        "avg_fanout": _ratio(sum(fanouts), len(fanouts)),
+    }
 
 
 def _fanouts(router: RouterView) -> list[int]:

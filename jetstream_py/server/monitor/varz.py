@@ -169,7 +169,7 @@ def varz(broker: BrokerView, state: MonitorState) -> Varz:
         metadata=dict(sorted(options.server_metadata.items())) or UNSET,
         feature_flags=feature_flags(options),
         system_account=options.system_account,
-        jetstream=broker.jetstream_varz() if broker.jetstream_varz is not None else Nothing(),
+        jetstream=broker.jetstream_view.varz() if broker.jetstream_view is not None else Nothing(),
         slow_consumer_stats=KindStats(broker.slow_consumers),
         stale_connection_stats=KindStats(broker.stale_connections),
     )

@@ -6,12 +6,17 @@ the broker through the same protocols.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from jetstream_py.clock import Clock
+from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.timers import Timers
+
+if TYPE_CHECKING:
+    from jetstream_py.server.monitor.jsz import JszOptions
 
 
 class SubView(Protocol):
@@ -71,7 +76,15 @@ class AccountView(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def options(self) -> AccountOptions: ...
+    @property
     def router(self) -> RouterView: ...
+    @property
+    def sessions(self) -> Mapping[int, SessionView]: ...  # its connections
+    @property
+    def slow_consumers(self) -> int: ...
+    @property
+    def gone(self) -> Sequence[int]: ...  # traffic of closed connections
 
 
 class PeerView(Protocol):
@@ -104,6 +117,8 @@ class PeerView(Protocol):
     @property
     def connect(self) -> ConnectOptions: ...
     @property
+    def identity(self) -> User: ...
+    @property
     def user(self) -> str: ...
     @property
     def account(self) -> AccountView: ...
@@ -126,6 +141,20 @@ class LogView(Protocol):
     def error(self, text: str) -> None: ...
 
 
+class JetStreamView(Protocol):
+    """What there is to say of streams, by the part that has them."""
+
+    def varz(self) -> dict[str, object]: ...
+    def jsz(self, options: JszOptions) -> object: ...
+    def account_jsz(self, account: str, options: JszOptions) -> object:
+        """One account's part. Raises `BadRequest`."""
+        ...
+
+    def missing(self, account: str, stream: str, consumer: str) -> str:
+        """Which of them is not there: `account`, `stream`, `consumer`, or ``; an empty name is there."""
+        ...
+
+
 class BrokerView(Protocol):
     @property
     def log(self) -> LogView: ...
@@ -133,6 +162,8 @@ class BrokerView(Protocol):
     def options(self) -> Options: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def timers(self) -> Timers: ...
     @property
     def server_id(self) -> str: ...
     @property
@@ -162,7 +193,9 @@ class BrokerView(Protocol):
     @property
     def lame_duck_mode(self) -> bool: ...
     @property
+    def jetstream_domain(self) -> str: ...
+    @property
     def jetstream_failure(self) -> str: ...
     @property
-    def jetstream_varz(self) -> Callable[[], dict[str, object]] | None: ...
+    def jetstream_view(self) -> JetStreamView | None: ...
     def totals(self) -> tuple[int, int, int, int]: ...
