@@ -220,7 +220,7 @@ def test_the_bytes_of_one_account_are_not_those_of_another(tmp_path: Path) -> No
             answer = crowd.ask(user, storage, b"x" * 150)
             assert answer == {"stream": storage, "seq": 1}
             assert crowd.ask(user, storage, b"x" * 50)["error"]["err_code"] == 10002
-    assert crowd.part.varz()["stats"]["storage"] == 2 * (4 + 150 + 30)  # type: ignore[index]
+    assert crowd.part.engine.used("file") == 2 * (4 + 150 + 30)
     crowd.close()
 
 
