@@ -62,6 +62,7 @@ CONFIG_DEPTH: Final = 64  # nested blocks and includes
 
 # -- JWTs ------------------------------------------------------------------------------------------
 JWT_SIZE: Final = 1024 * 1024  # characters of a token; an account's may list thousands of keys
+ACCOUNT_ITEMS: Final = 500  # imports or exports of a JWT: each is compared with each
 JWT_CACHE: Final = 1_000  # accounts that a cache resolver keeps unless told otherwise
 JWT_CACHE_TTL: Final = 3_600.0  # seconds it keeps them without use
 JWT_FETCH: Final = 1.9  # seconds that an account server may take

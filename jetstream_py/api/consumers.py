@@ -153,8 +153,12 @@ def _consumer(request: Request) -> Consumer:
     return consumer
 
 
-def info(request: Request) -> bytes:
+def read_info(request: Request) -> None:
     expect_empty(request.body)
+
+
+def info(request: Request) -> bytes:
+    read_info(request)
     return r.consumer_info(describe(request.js, _consumer(request)))
 
 

@@ -116,7 +116,9 @@ VERBS: dict[bytes, Verb] = {
     b"CONSUMER.DURABLE.CREATE": Verb(
         consumers.create_durable, cr.ConsumerCreateResponse, 2, 2, first=consumers.read_create
     ),
-    b"CONSUMER.INFO": Verb(consumers.info, cr.ConsumerInfoResponse, 2, 2),
+    b"CONSUMER.INFO": Verb(
+        consumers.info, cr.ConsumerInfoResponse, 2, 2, first=consumers.read_info
+    ),
     b"CONSUMER.NAMES": Verb(consumers.names, cr.ConsumerNamesResponse),
     b"CONSUMER.LIST": Verb(consumers.listing, cr.ConsumerListResponse),
     b"CONSUMER.DELETE": Verb(consumers.delete, cr.ConsumerDeleteResponse, 2, 2),

@@ -194,11 +194,6 @@ class Operator(msgspec.Struct, frozen=True):
     pinned_accounts: tuple[str, ...] = ()
     default_sentinel: str = ""  # JWT for clients that present none
 
-    @property
-    def trusts(self) -> bool:
-        """Is this JWT mode? A resolver alone is not."""
-        return bool(self.jwts or self.trusted_keys)
-
 
 class Tls(msgspec.Struct, frozen=True):
     """A `tls` block."""

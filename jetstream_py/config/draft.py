@@ -107,7 +107,7 @@ class Draft(msgspec.Struct):
             token=Secret(login.token),
             timeout=login.timeout or Authorization().timeout,
             callout=login.callout,
-            operator=self.operator if self.operator != Operator() else None,
+            operator=self.operator if self.operator.jwts or self.operator.trusted_keys else None,
         )
 
 

@@ -114,7 +114,8 @@ def _named_resolver(draft: Draft, text: str) -> None:
 
 def _directory_resolver(draft: Draft, value: Value, block: dict[str, Value]) -> None:
     mistakes = len(draft.errors)
-    known = {name: entry for name, entry in block.items() if name.lower() in RESOLVER_KEYS}
+    # nats-server overlooks other keys, and these when they are not in small letters.
+    known = {name: entry for name, entry in block.items() if name in RESOLVER_KEYS}
     fields = read_fields(RESOLVER_KEYS, known, draft, "resolver.")
     if len(draft.errors) > mistakes:
         return

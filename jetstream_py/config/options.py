@@ -34,7 +34,7 @@ class Authorization(msgspec.Struct, frozen=True):
 
     @property
     def required(self) -> bool:
-        return bool(self.users or self.token or (self.operator and self.operator.trusts))
+        return bool(self.users or self.token or self.operator)
 
 
 class JetStreamOptions(msgspec.Struct):
@@ -60,7 +60,6 @@ class Options(msgspec.Struct):
     accounts: tuple[AccountOptions, ...] = ()  # those that the file names
     mappings: tuple[Mapping, ...] = ()  # of the global account
     system_account: str = SYSTEM_ACCOUNT
-    always_enable_nonce: bool = False
     tls: Tls | None = None
     allow_non_tls: bool = False
     websocket: WebSocket | None = None

@@ -63,7 +63,7 @@ def decode(text: str, kind: str | None = None) -> Token:
     if len(parts) != 3:
         raise TokenError("expected 3 chunks")
     _check_header(_json(_from_base64(parts[0])))
-    claims = _fold(_json(_from_base64(parts[1])))
+    claims = _json(_from_base64(parts[1]))
     if type(claims) is not dict:
         raise TokenError("claims are not an object")
     found, version = _identify(claims)
@@ -103,12 +103,14 @@ def signature(text: str) -> bytes | None:
 
 
 def _check_header(header: Any) -> None:
-    fields = _fold(header) if type(header) is dict else {}
+    fields = header if type(header) is dict else {}
     kind, algorithm = fields.get("typ", ""), fields.get("alg", "")
-    if type(kind) is not str or kind.upper() != "JWT":
-        raise TokenError(f"not supported type {quote(str(kind))}")
-    if type(algorithm) is not str or algorithm.lower() not in _ALGORITHMS:
-        raise TokenError(f"unexpected {quote(str(algorithm))} algorithm")
+    if type(kind) is not str or type(algorithm) is not str:
+        raise TokenError("header is not one of a token")
+    if kind.upper() != "JWT":
+        raise TokenError(f"not supported type {quote(kind)}")
+    if algorithm.lower() not in _ALGORITHMS:
+        raise TokenError(f"unexpected {quote(algorithm)} algorithm")
 
 
 def _identify(claims: dict[str, Any]) -> tuple[str, int]:
@@ -127,7 +129,7 @@ def _identify(claims: dict[str, Any]) -> tuple[str, int]:
 
 def _json(data: bytes) -> Any:
     try:
-        return msgspec.json.decode(data)
+        return _fold(msgspec.json.decode(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TokenError(str(error)) from None
 

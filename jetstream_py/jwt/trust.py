@@ -92,11 +92,11 @@ def is_activated(importer: str, wanted: Import, exporter: AccountOptions, now: f
     return (
         token.sub == importer
         and not token.time_issues(now)
-        and not token_revoked(_export_of(wanted, exporter), importer, token.iat)
+        and not _is_revoked(_export_of(wanted, exporter), importer, token.iat)
     )
 
 
-def token_revoked(export: Export | None, importer: str, issued: int) -> bool:
+def _is_revoked(export: Export | None, importer: str, issued: int) -> bool:
     """Has the exporter taken back what it signed until some second, for this importer or for all?"""
     if export is None:
         return True

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     from jetstream_py.server.session import Session
 
 
+def _pass_over(
+    subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+) -> None:
+    return None
+
+
 class StreamImport:
     """Messages of another account, under names of our own."""
 
@@ -67,6 +73,8 @@ class Account:
         self.services: list[ServiceImport] = []
         self._shadows: dict[Sub, list[tuple[Router, Sub]]] = {}
         self._internal: Internal | None = None
+        self.replies = b"_R_." + broker.new_token()  # before the reply subjects of services
+        self._hears_answers = False
         self.configure(options)
 
     @property
@@ -110,6 +118,12 @@ class Account:
         if shadows:
             self._shadows[sub] = shadows
 
+    def hear_answers(self) -> None:
+        """Whoever answers a request of another account is never told that nobody waits for it."""
+        if not self._hears_answers:
+            self._hears_answers = True
+            self.internal.subscribe(self.replies + b".>", _pass_over)
+
     # -- imports ----------------------------------------------------------------------------------
 
     def connect(self, accounts: dict[str, Account]) -> None:
@@ -137,7 +151,7 @@ class Account:
                 self.streams.append(StreamImport(exporter, rename))
         if self.streams:
             for sub in list(self.router.sublist.subscriptions()):
-                if sub.via is None:
+                if sub.via is None and sub.handler is None:
                     self._cast(sub)
 
     def export_for(self, importer: str, imported: Import) -> Export | None:

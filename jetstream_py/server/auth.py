@@ -12,7 +12,7 @@ import hmac
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -20,6 +20,9 @@ from jetstream_py import nkey
 from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+
+if TYPE_CHECKING:
+    from jetstream_py.jwt.callout import House
 
 NOBODY: Final = User()
 _BCRYPT_LONGEST: Final = 72  # bytes of a password that bcrypt looks at
@@ -83,6 +86,10 @@ class Operator(Protocol):
         """The second at which it has to leave in any case."""
         ...
 
+    def house(self, callout: AuthCallout) -> House:
+        """Where the users of an auth callout may live."""
+        ...
+
 
 class Guard:
     """Judges clients by the server's options."""
@@ -95,7 +102,7 @@ class Guard:
         self._by_name = {user.name: user for user in auth.users if not user.nkey}
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
-        self.wants_nonce = bool(self._by_key or operator or options.always_enable_nonce)
+        self.wants_nonce = bool(self._by_key or operator)
 
     def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""

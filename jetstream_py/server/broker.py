@@ -14,6 +14,7 @@ import random
 from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
+from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -254,7 +255,8 @@ class Broker:
             session.awaiting_auth = True
         else:
             session.become(user)
-            session.map_by_account()
+            if not guard.required:
+                session.map_by_account()
             session.implicit_connect = bool(guard.no_auth_user)
         if guard.wants_nonce:
             session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
@@ -350,6 +352,8 @@ class Broker:
                 self.close_session(session, proto.CLIENT_CLOSED)
             else:
                 self._review(session, user)
+                session.map_by_account()
+                session.count_subs()
         for account in list(self.accounts.values()):
             self._trim(account)
         self.flush()
@@ -413,6 +417,9 @@ class Broker:
         account = self.account_of(verdict)
         most = account.options.max_connections
         if 0 <= most <= len(account.sessions) and session.cid not in account.sessions:
+            session.drop_all()
+            session.account.sessions.pop(session.cid, None)
+            session.account, session.identity = account, verdict
             self._too_many(session)
             return
         session.admit(verdict)
@@ -485,6 +492,12 @@ class Broker:
         account.total_connections += 1
         if self.events is not None:
             self.events.connected(session)
+
+    @property
+    def short_name(self) -> bytes:
+        """The server in eight letters."""
+        digest = sha256(self.server_name.encode()).digest()
+        return bytes([_LETTERS[byte % len(_LETTERS)] for byte in digest[:8]])
 
     def new_token(self) -> bytes:
         """A word that nobody can guess."""

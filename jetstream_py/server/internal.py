@@ -36,7 +36,7 @@ class Internal:
     def subscribe(self, subject: bytes, handler: Handler) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
         sub.handler = handler
-        self._account.subscribe(sub)
+        self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
     def collect(self, subject: bytes, handler: Sink) -> Sub:
@@ -52,9 +52,11 @@ class Internal:
         return sub
 
     def unsubscribe(self, sub: Sub) -> None:
-        self._account.unsubscribe(sub)
         collector = sub.collector
-        if collector is not None:
+        if collector is None:
+            self._account.router.unsubscribe(sub)
+        else:
+            self._account.unsubscribe(sub)
             collector.users -= 1
             if not collector.users:
                 del self._collectors[collector.handler]
@@ -77,6 +79,18 @@ class Internal:
         outer, session.behalf = session.behalf, client
         heard = ingest.publish(session, pub, b"%b%b\r" % (headers, data))
         session.behalf = outer
+        self._broker.collectors.drain()
+        if self._broker.dirty:
+            self._broker.flush_soon()
+        return heard
+
+    def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> bool:
+        """Something that the server has to say: nats-server writes these with an empty reply, that is
+        with two blanks, and so do we."""
+        pub = _pub(subject, b"", headers, data)
+        pub.tail = b" " + pub.tail
+        pub.route = self._account.router.route(subject)
+        heard = ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()

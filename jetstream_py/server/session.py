@@ -349,7 +349,7 @@ class Session:
             self._refuse_sub(name, queue, sid)
         elif most and subject.count(b".") >= most:
             self._refuse_sub(f"{name}, too many tokens", b"", sid)
-        elif self._has_most_subs():
+        elif self._has_most_subs(len(self.subs)):
             self.send_error("maximum subscriptions exceeded")
         else:
             return True
@@ -359,12 +359,17 @@ class Session:
         rights = self.rights
         return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
 
-    def _has_most_subs(self) -> bool:
+    def _has_most_subs(self, count: int) -> bool:
         most = self.broker.options.max_subscriptions
         limits_of_subs = [self.account.options.max_subscriptions, self.identity.max_subscriptions]
         if most > 0:
             limits_of_subs.append(most)
-        return any(0 <= limit <= len(self.subs) for limit in limits_of_subs)
+        return any(0 <= limit <= count for limit in limits_of_subs)
+
+    def count_subs(self) -> None:
+        """After a change of limits: tell a client that it is above them. It keeps what it has."""
+        if self.subs and self._has_most_subs(len(self.subs) - 1):
+            self.send_error("maximum subscriptions exceeded")
 
     def _refuse_sub(self, name: str, queue: bytes, sid: bytes, suffix: str = "") -> None:
         using = f" using queue {proto.shown(queue)}" if queue else ""

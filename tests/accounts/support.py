@@ -31,6 +31,7 @@ VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"), "<time>"),
     (re.compile(r'("(?:rtt|service|system|total|id|cid|seq)":)\d+'), r"\1<number>"),
     (re.compile(r'("(?:id|server|name)":)"[0-9A-Za-z]{22}"'), r'\1"<nuid>"'),
+    (re.compile(r'("sig":)"[0-9A-Za-z_-]{86}"'), r'\1"<signature>"'),
 ]
 SUBSCRIPTION = re.compile(rb"(?:^|\n)SUB[ \t][^\r\n]*?([^ \t\r\n]+)[ \t]*\r\n")
 LONGEST = 400  # of what was said; what was heard is noted in full
@@ -48,7 +49,7 @@ def normal(frame: bytes) -> str:
     head, end, body = normal_frame(frame).partition("\\r\\n")
     head, settled = normal_volatile(head), normal_volatile(body)
     if settled != body and head.startswith(("MSG ", "HMSG ")):
-        words = head.split(" ")
+        words = head.split()
         head = " ".join([*words[: -2 if words[0] == "HMSG" else -1], "<size>"])
     return head + end + settled
 

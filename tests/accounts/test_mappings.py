@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.accounts.support import Stage, scenario
+from tests.accounts.support import Stage, login, scenario
 from tests.support.wire import connect, hpub, pub
 
 BLOCK = b"NATS/1.0\r\nA: b\r\n\r\n"
@@ -175,6 +175,16 @@ def test_permissions_apply_after_mapping(stage: Stage, name: str) -> None:
 
 
 @scenario("AUTH-034", config=ACCOUNTS)
+def test_first_packet_of_an_account(stage: Stage) -> None:
+    """nats-server looks up whether there are mappings once for each packet."""
+    opening = login("a") + b"SUB > 1\r\n" + pub(b"in.x", b"1")
+    client = stage.connect("quick", opening)
+    client.say(pub(b"in.x", b"2"))
+    client.say(pub(b"in.x", b"3") + login("b") + b"SUB > 1\r\n" + pub(b"in.x", b"4"))
+    client.say(pub(b"in.x", b"5") + pub(b"bask", b"6"))
+
+
+@scenario("AUTH-034", config=ACCOUNTS)
 def test_mapping_belongs_to_an_account(stage: Stage) -> None:
     a, b = stage.enter("a"), stage.enter("b")
     a.say(b"SUB > 1\r\n" + pub(b"in.x", b"1") + pub(b"top", b"2"))
@@ -203,12 +213,13 @@ def test_mapping_of_the_exporter(stage: Stage, subject: bytes) -> None:
 @scenario("AUTH-034", config=ACCOUNTS)
 def test_mapped_messages_are_captured(stage: Stage) -> None:
     a = stage.enter("a")
-    body = b'{"name":"S","subjects":["js.>"],"storage":"memory"}'
-    a.client.exchange(b"SUB r 9\r\n" + pub(b"$JS.API.STREAM.CREATE.S", body, b"r"))
-    a.client.read_frame()
-    a.say(b"SUB ack 1\r\n" + pub(b"js.in", b"x", b"ack"))
-    a.wait()
-    a.say(pub(b"$JS.API.STREAM.MSG.GET.S", b'{"seq":1}', b"ack"))
-    a.wait()
-    a.client.exchange(pub(b"$JS.API.STREAM.DELETE.S", b"", b"r"))
-    a.client.read_frame()
+    a.say(b"SUB r 1\r\n")
+
+    def ask(subject: bytes, body: bytes) -> None:
+        a.client.send(pub(subject, body, b"r"))
+        a.wait()
+
+    ask(b"$JS.API.STREAM.CREATE.S", b'{"name":"S","subjects":["js.>"],"storage":"memory"}')
+    ask(b"js.in", b"x")
+    ask(b"$JS.API.STREAM.MSG.GET.S", b'{"seq":1}')
+    ask(b"$JS.API.STREAM.DELETE.S", b"")

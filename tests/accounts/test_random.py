@@ -103,3 +103,58 @@ def test_walk(kind: Kind, theatre: Theatre, seed: int) -> None:
     if kind != ORACLE:
         got = theatre.play(theatre.server(kind, CONFIG, ()), lambda stage: walk(stage, seed))
         assert_same(expected, got)
+
+
+GROUPS = [b"", b"one", b"two", b"g.a", b"g.a.b"]
+
+
+def entries(chance: random.Random) -> str:
+    """Subjects for a rule, some with a queue group."""
+    texts = []
+    for _ in range(chance.randint(1, 4)):
+        name = b".".join(chance.choices(TOKENS[:6], WEIGHTS[:6], k=chance.randint(1, 3))).decode()
+        texts.append(
+            name + chance.choice(["", ".>"]) + chance.choice(["", "", " one", " g.*", " *", " >"])
+        )
+    return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
+
+
+def rules(seed: int) -> str:
+    """Users with rules by chance, and one without."""
+    chance = random.Random(seed)
+    users = ["{user: all, password: all}"]
+    for number in range(6):
+        parts = [f"allow: {entries(chance)}"] if number != 1 else []
+        parts += [f"deny: {entries(chance)}"] if number % 2 else []
+        rule = f"permissions: {{subscribe: {{{', '.join(parts)}}}}}"
+        users.append(f"{{user: u{number}, password: u{number}, {rule}}}")
+    return "authorization { users: [\n" + "\n".join(users) + "\n] }\n"
+
+
+def subscribe_and_hear(stage: Stage, seed: int) -> None:
+    """Each subscription is alone in its group, so that nothing is left to chance."""
+    chance = random.Random(seed)
+    sender, listeners = stage.enter("all"), [stage.enter(f"u{number}") for number in range(6)]
+    for sid in range(1, 21):
+        group = chance.choice(GROUPS)
+        line = b"SUB %b %b %d\r\n" % (subject(chance), group, sid)
+        for listener in listeners:
+            listener.say(line)
+            sender.client.exchange(b"".join(pub(name) for name in SENT))
+            listener.hear(any_order=True)
+            listener.say(b"UNSUB %d\r\n" % sid)
+
+
+SENT = [b"a", b"b", b"a.b", b"b.a", b"c.c", b"x.a", b"a.a.a", b"c.b.a", b"m.x"]
+
+
+@pytest.mark.behaviour("AUTH-014", "AUTH-015", "AUTH-016", "AUTH-017")
+@pytest.mark.parametrize("seed", range(4))
+def test_rules(kind: Kind, theatre: Theatre, seed: int) -> None:
+    config = rules(seed)
+    expected = theatre.play(
+        theatre.server(ORACLE, config, ()), lambda stage: subscribe_and_hear(stage, seed)
+    )
+    if kind != ORACLE:
+        server = theatre.server(kind, config, ())
+        assert_same(expected, theatre.play(server, lambda stage: subscribe_and_hear(stage, seed)))

@@ -123,3 +123,14 @@ def test_events_of_another_account_after_a_second_connect(stage: Stage) -> None:
     client.say(connect(user="b", **{"pass": "b"}))
     client.leave()
     watcher.wait(2)
+
+
+@scenario(config=CONFIG, own=True)
+def test_empty_reply_in_the_words_of_the_server(stage: Stage) -> None:
+    """What the server itself says in the system account has a reply subject, an empty one."""
+    watcher = stage.enter("sys")
+    watcher.say(b"SUB $SYS.ACCOUNT.A.CONNECT 1\r\nSUB inbox 2\r\n")
+    stage.enter("a")
+    stage.note("event", watcher.client.read_frame().decode().split(" ")[:-1])
+    watcher.client.send(pub(b"$SYS.REQ.SERVER.PING.IDZ", b"", b"inbox"))
+    stage.note("answer", watcher.client.read_frame().decode().split(" ")[:-1])

@@ -1,4 +1,8 @@
-"""A browser for all tests, a window for each, and servers with something to look at."""
+"""A browser for all tests, a window for each, and servers with something to look at.
+
+All of it ends with this folder's tests: as long as Playwright is there a loop is running in this thread,
+and tests that want to run one of their own could not.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,19 @@ from tests.support.server import OURS, Server, Servers
 OpenWindow = Callable[..., Window]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     with Servers(tmp_path_factory.mktemp("browser")) as servers:
         yield servers
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def full(servers: Servers) -> Iterator[Client]:
     """An open server with streams and a bucket, and a client of it."""
     flags = ["-m", "-1", "-js", "-sd", str(servers.directory / "full"), "-n", "full"]
@@ -36,7 +40,7 @@ def full(servers: Servers) -> Iterator[Client]:
     client.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def guarded(servers: Servers) -> Iterator[Client]:
     """The same behind passwords."""
     config = guarded_config(servers.directory / "guarded")
@@ -46,13 +50,13 @@ def guarded(servers: Servers) -> Iterator[Client]:
     client.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bare(servers: Servers) -> Server:
     """A server that nobody used yet, without JetStream."""
     return servers.start(OURS, flags=["-m", "-1", "-n", "bare"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_window(browser: Browser) -> Window:
     return Window(browser)
 

@@ -55,9 +55,8 @@ def test_overview_shows_what_happens_now(full: Client, window: OpenWindow) -> No
     full.publish("odd.now")
     view.look()
     expect(tile(page, "Streams").last).not_to_have_text(before or "")
-    expect(tile(page, "Messages in").first).to_have_text(re.compile(r"^[\d.]+K?/s$"))
-    expect(tile(page, "Messages in").first).not_to_have_text("0/s")
-    expect(tile(page, "Messages in").last).to_have_text(re.compile(r"^[\d.]+ [KM]iB/s$"))
+    busy = re.compile(r"^Messages in[1-9][\d.]*K?/s[\d.]+ [KM]iB/s$")
+    expect(page.locator(".tile").first).to_have_text(busy)
 
 
 def test_plots_show_the_hour_that_was(full: Client, window: OpenWindow) -> None:
@@ -201,7 +200,7 @@ def test_connections(full: Client, window: OpenWindow) -> None:
     gone.exchange()
     gone.close()
     page.get_by_label("Which connections").select_option("closed")
-    expect(table.get_by_role("cell", name="Client Closed, now")).to_be_visible()
+    expect(table.get_by_role("cell", name=re.compile("^Client Closed, "))).to_be_visible()
 
 
 # -- for everybody ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jetstream_py import nkey
@@ -29,6 +29,7 @@ def test_a_pair_that_the_nats_tools_made() -> None:
     assert pair.public == "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
 
 
+@settings(deadline=None)
 @given(kinds, keys)
 def test_round_trip(kind: int, key: bytes) -> None:
     assert nkey.decode(nkey.encode(kind, key)) == (kind, key)
@@ -37,6 +38,7 @@ def test_round_trip(kind: int, key: bytes) -> None:
     assert not nkey.is_public(nkey.encode(kind, key), *({*KINDS.values()} - {kind}))
 
 
+@settings(deadline=None)
 @given(kinds, keys, st.data())
 def test_every_character_counts(kind: int, key: bytes, data: st.DataObject) -> None:
     for text in (nkey.encode(kind, key), nkey.encode_seed(kind, key)):
@@ -50,6 +52,7 @@ def test_every_character_counts(kind: int, key: bytes, data: st.DataObject) -> N
             assert refused(nkey.decode_seed, wrong), wrong
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_no_text_is_a_surprise(text: str) -> None:
     assert refused(nkey.decode, text)
@@ -66,6 +69,7 @@ def test_a_seed_is_no_public_key() -> None:
         nkey.KeyPair(nkey.encode_seed(nkey.CURVE, bytes(32)))
 
 
+@settings(deadline=None)
 @given(keys, st.binary(max_size=40), st.data())
 def test_signatures(seed: bytes, message: bytes, data: st.DataObject) -> None:
     pair = nkey.KeyPair(nkey.encode_seed(nkey.USER, seed))

@@ -6,11 +6,13 @@ import json
 import urllib.error
 import urllib.request
 from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
 import bcrypt
 import pytest
 
+from tests.browser.content import Client
 from tests.support.server import OURS, Server, StartServer, port_of
 
 HASH = bcrypt.hashpw(b"hashed", bcrypt.gensalt(4, b"2a")).decode()
@@ -69,3 +71,27 @@ def test_a_server_without_streams(start_server: StartServer) -> None:
     assert ask(server) == {"account": "$G", "user": ""}
     assert ask(server, path="/view/streams/$G/S/messages") == 404
     assert ask(server, path="/view/streams/OTHER/S/messages") == 403
+
+
+def test_accounts(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(
+        OURS,
+        f"""
+        jetstream {{ store_dir: "{tmp_path}" }}
+        accounts {{
+            A {{ jetstream: enabled, users: [ {{ user: a, password: pa }} ] }}
+            B {{ jetstream: enabled, users: [ {{ user: b, password: pb }} ] }}
+        }}
+        """,
+        ["-m", "-1"],
+    )
+    for name in ("a", "b"):
+        client = Client(server, name, f"p{name}")
+        client.create("S", subjects=["s"])
+        client.publish("s", name.encode())
+        client.close()
+    own = ask(server, basic("a:pa"), "/view/streams/A/S/messages")
+    assert [each["data"] for each in own["messages"]] == [b64encode(b"a").decode()]
+    assert ask(server, basic("a:pa"), "/view/streams/B/S/messages") == 403
+    assert ask(server, basic("b:pb"), "/view/streams/B/S/messages/1")["size"] == 1
+    assert ask(server, basic("b:pb"), "/view/account") == {"account": "B", "user": "b"}

@@ -199,7 +199,6 @@ def bucket(ask: Asker) -> Asker:
 
 def test_keys_newest_first(bucket: Asker) -> None:
     answer = bucket(KEYS)
-    assert answer["total"] == 2
     assert [(each["subject"], each["seq"]) for each in answer["messages"]] == [
         ("$KV.conf.b", 4),
         ("$KV.conf.a.x", 3),
@@ -209,12 +208,31 @@ def test_keys_newest_first(bucket: Asker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "total", "seqs"),
-    [("filter=a.>", 1, [3]), ("filter=*", 1, [4]), ("limit=1", 2, [4]), ("filter=c", 0, [])],
+    ("query", "seqs", "following"),
+    [
+        ("filter=a.>", [3], None),
+        ("filter=*", [4], None),
+        ("filter=c", [], None),
+        ("limit=1", [4], 4),
+        ("limit=1&before=4", [3], 3),
+        ("before=3", [], None),  # older values of keys that were seen
+    ],
 )
-def test_some_keys(bucket: Asker, query: str, total: int, seqs: list[int]) -> None:
+def test_some_keys(bucket: Asker, query: str, seqs: list[int], following: int | None) -> None:
     answer = bucket(f"{KEYS}?{query}")
-    assert (answer["total"], [each["seq"] for each in answer["messages"]]) == (total, seqs)
+    assert [each["seq"] for each in answer["messages"]] == seqs
+    assert answer.get("next") == following
+
+
+def test_old_values_do_not_make_the_server_walk(
+    bucket: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "VIEW_SCAN", 3)
+    for _ in range(5):
+        bucket.put("$KV.conf.hot", name="KV_conf")
+    answer = bucket(KEYS)
+    assert [each["seq"] for each in answer["messages"]] == [9]
+    assert answer["next"] == 7
 
 
 # -- who may see what ------------------------------------------------------------------------------

@@ -117,10 +117,12 @@ class Server:
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")
 
-    def wait_for_log(self, text: str, timeout: float = STOP_TIMEOUT, count: int = 1) -> str:
-        """The log, once it holds the text, or holds it so many times."""
+    def wait_for_log(
+        self, text: str, timeout: float = STOP_TIMEOUT, count: int = 1, start: int = 0
+    ) -> str:
+        """The log, or its part from `start` on, once it holds the text, or holds it so many times."""
         deadline = time.monotonic() + timeout
-        while (log := self.log()).count(text) < count:
+        while (log := self.log()[start:]).count(text) < count:
             assert time.monotonic() < deadline, f"no {text!r} in the log:\n{log[-3000:]}"
             self._tick()
         return log

@@ -6,7 +6,7 @@
         ?subject=<filter>  ?limit=<n>
     /view/streams/<account>/<stream>/messages/<seq>      one, with more of its payload
     /view/buckets/<account>/<bucket>/keys                newest value of each key, newest first
-        ?filter=<keys>  ?limit=<n>
+        ?before=<seq>  ?filter=<keys>  ?limit=<n>
 
 These pages are this server's own; nats-server has nothing like them. Payloads are base64, cut to a
 size that a page can show. Costs are bounded by the number of messages looked at, not only by those
@@ -15,7 +15,7 @@ that are shown: a user who may see none does not make the server walk a stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -74,14 +74,6 @@ class Messages(msgspec.Struct, kw_only=True):
     next: int | UnsetType = UNSET
 
 
-class Keys(msgspec.Struct, kw_only=True):
-    """The newest message of each key; `total` counts keys whose last change was a deletion, too."""
-
-    total: int
-    messages: list[Shown]
-    hidden: int
-
-
 class Visitor(NamedTuple):
     """Who asks, as far as HTTP tells."""
 
@@ -111,7 +103,7 @@ async def view(viewer: Viewer, target: str, visitor: Visitor) -> object:
         case ["streams", account, name, "messages", seq]:
             return _message(_ask(viewer, user, account, name, query), seq)
         case ["buckets", account, name, "keys"]:
-            return _keys(_ask(viewer, user, account, f"KV_{name}", query), name)
+            return _keys(_ask(viewer, user, account, f"KV_{name}", query))
     raise Refusal(404, "404 page not found\n")
 
 
@@ -140,24 +132,14 @@ def _ask(viewer: Viewer, user: User, account: str, name: str, query: str) -> Ask
 
 
 def _messages(asked: Asked) -> Messages:
-    user, shelf, query = asked
+    _, shelf, query = asked
     pattern = _pattern(query, "subject")
     from_seq = unsigned(query, "from")
     if from_seq:
         found = _upwards(shelf, pattern, from_seq)
     else:
         found = _downwards(shelf, pattern, unsigned(query, "before"))
-    shown, hidden, rest = _readable(user, found, _limit(query))
-    following: int | UnsetType = UNSET
-    if rest is not None:
-        following = rest.seq if from_seq else rest.seq + 1
-    return Messages(
-        first_seq=shelf.messages.first_seq,
-        last_seq=shelf.last_seq,
-        messages=shown,
-        hidden=hidden,
-        next=following,
-    )
+    return _page(asked, found, lambda message: True, upwards=bool(from_seq))
 
 
 def _message(asked: Asked, seq: str) -> Shown:
@@ -171,30 +153,37 @@ def _message(asked: Asked, seq: str) -> Shown:
     return _show(message, limits.VIEW_PAYLOAD)
 
 
-def _keys(asked: Asked, bucket: str) -> Keys:
-    user, shelf, query = asked
-    start = b"$KV.%b." % bucket.encode("utf-8", "surrogateescape")
-    seqs = shelf.messages.lasts(start + (_pattern(query, "filter") or b">"), 0, shelf.last_seq)
-    found = _existing(shelf.messages.get, reversed(seqs))
-    shown, hidden, _ = _readable(user, found, _limit(query))
-    return Keys(total=len(seqs), messages=shown, hidden=hidden)
+def _keys(asked: Asked) -> Messages:
+    """A bucket that mirrors another has its subjects: whose name is in the middle does not matter."""
+    _, (messages, last_seq), query = asked
+    keys = _pattern(query, "filter")
+    found = _downwards(asked.shelf, b"$KV.*." + keys if keys else b"", unsigned(query, "before"))
+    return _page(asked, found, lambda each: messages.last(each.subject, last_seq) == each.seq)
 
 
-def _readable(
-    user: User, found: Iterator[MessageView], limit: int
-) -> tuple[list[Shown], int, MessageView | None]:
-    """A page of those that the user may read, how many it may not, and the first one after them."""
-    may = readable(user)
-    shown: list[Shown] = []
-    hidden = 0
-    for message in found:
-        if len(shown) == limit or len(shown) + hidden == limits.VIEW_SCAN:
-            return shown, hidden, message
+def _page(
+    asked: Asked,
+    found: Iterator[MessageView],
+    wanted: Callable[[MessageView], bool],
+    upwards: bool = False,
+) -> Messages:
+    """Of those found, the wanted ones that the user may read, as many as fit."""
+    shelf, limit = asked.shelf, _limit(asked.query)
+    may = readable(asked.user)
+    page = Messages(
+        first_seq=shelf.messages.first_seq, last_seq=shelf.last_seq, messages=[], hidden=0
+    )
+    for looked, message in enumerate(found):
+        if len(page.messages) == limit or looked == limits.VIEW_SCAN:
+            page.next = message.seq if upwards else message.seq + 1
+            break
+        if not wanted(message):
+            continue
         if may(message.subject):
-            shown.append(_show(message, limits.VIEW_PREVIEW))
+            page.messages.append(_show(message, limits.VIEW_PREVIEW))
         else:
-            hidden += 1
-    return shown, hidden, None
+            page.hidden += 1
+    return page
 
 
 # -- arguments -------------------------------------------------------------------------------------
@@ -224,17 +213,10 @@ def _upwards(shelf: Shelf, pattern: bytes, seq: int) -> Iterator[MessageView]:
 def _downwards(shelf: Shelf, pattern: bytes, before: int) -> Iterator[MessageView]:
     seq = min(before - 1, shelf.last_seq) if before else shelf.last_seq
     while seq > 0 and (seq := shelf.messages.last(pattern, seq)):
-        yield from _existing(shelf.messages.get, (seq,))
-        seq -= 1
-
-
-def _existing(
-    get: Callable[[int], MessageView | None], seqs: Iterable[int]
-) -> Iterator[MessageView]:
-    for seq in seqs:
-        message = get(seq)
+        message = shelf.messages.get(seq)
         if message is not None:
             yield message
+        seq -= 1
 
 
 def _show(message: MessageView, most: int) -> Shown:

@@ -52,8 +52,8 @@ class Notices:
             ClientDisconnect(
                 **self._start("client_disconnect"),
                 client=client_info(session, stop_ns),
-                sent=Count(session.out_msgs, session.out_bytes),
-                received=Count(session.in_msgs, session.in_bytes),
+                sent=Count(session.in_msgs, session.in_bytes),
+                received=Count(session.out_msgs, session.out_bytes),
                 reason=reason,
             )
         )

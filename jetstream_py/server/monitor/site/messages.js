@@ -22,7 +22,7 @@ function preview(row) {
 
 export class Messages {
   /**
-   * page, message: paths below /view; filter: { name, hint, value }; paged: there are older ones;
+   * page, message: paths below /view; filter: { name, hint, value }; anywhere: one may begin anywhere;
    * strip: what subjects begin with and nobody wants to read; history: a link for a subject.
    */
   constructor(options) {
@@ -31,7 +31,7 @@ export class Messages {
     this.filter = h("input", { type: "search", placeholder: filter.hint, "aria-label": filter.hint, value: filter.value });
     this.from = h("input", { type: "number", min: 1, placeholder: "From sequence", "aria-label": "From sequence" });
     const form = h("form", { class: "controls", on: { submit: (event) => this.submit(event) } },
-      this.filter, options.paged ? this.from : null, h("button", {}, "Show"));
+      this.filter, options.anywhere ? this.from : null, h("button", {}, "Show"));
     this.note = h("p", { class: "note", role: "status" });
     this.more = h("button", { type: "button", hidden: true, on: { click: () => this.load(this.next) } }, "More");
     this.table = new Table({
@@ -49,8 +49,8 @@ export class Messages {
   }
 
   columns() {
-    const { strip = "", history } = this.options;
-    const name = (row) => (row.subject.startsWith(strip) ? row.subject.slice(strip.length) : row.subject);
+    const { strip, history } = this.options;
+    const name = (row) => (strip ? row.subject.replace(strip, "") : row.subject);
     const open = (row) => h("button", {
       type: "button",
       class: "link",
@@ -88,12 +88,11 @@ export class Messages {
     }
   }
 
-  show(rows, { next, hidden, total }) {
+  show(rows, { next, hidden }) {
     this.table.update(rows);
     this.next = next;
     this.more.hidden = !next;
     const words = [`${count(rows.length)} shown`];
-    if (total > rows.length) words[0] += ` of ${count(total)}, the latest first`;
     if (hidden) words.push(`${count(hidden)} not: you may not subscribe to their subjects`);
     setText(this.note, rows.length || hidden ? words.join(", ") : "");
   }
@@ -110,10 +109,10 @@ export class Messages {
     setText(this.note, message);
   }
 
+  /** The list has the beginning of a message only. */
   async open(row) {
     try {
-      const whole = row.size > decode(row.data).length ? await api.view(`${this.options.message}/${row.seq}`) : row;
-      showMessage(whole);
+      showMessage(await api.view(`${this.options.message}/${row.seq}`));
     } catch (error) {
       this.refused(error);
     }

@@ -167,7 +167,7 @@ export class Stream extends Detail {
       page: `streams/${path(account, name)}/messages`,
       message: `streams/${path(account, name)}/messages`,
       filter: { name: "subject", hint: "Subject, like orders.>", value: query.get("subject") ?? "" },
-      paged: true,
+      anywhere: true,
     });
     super(account, name, heading("Streams", "#/streams", name),
       [h("h3", {}, "Consumers"), table.element, h("h3", {}, "Messages"), messages.element]);
@@ -178,13 +178,12 @@ export class Stream extends Detail {
 export class Bucket extends Detail {
   constructor(account, name) {
     const stream = BUCKET + name;
-    const start = `$KV.${name}.`;
     const keys = new Messages({
       what: "keys",
       page: `buckets/${path(account, name)}/keys`,
       message: `streams/${path(account, stream)}/messages`,
       filter: { name: "filter", hint: "Key, like app.>", value: "" },
-      strip: start,
+      strip: /^\$KV\.[^.]+\./,
       history: (subject) => `#/streams/${path(account, stream)}?subject=${encodeURIComponent(subject)}`,
     });
     super(account, stream, heading("Buckets", "#/buckets", name), [h("h3", {}, "Keys"), keys.element]);
