@@ -7,7 +7,6 @@ be a second key to keep, and a handshake costs less than a millisecond.
 
 from __future__ import annotations
 
-import importlib.util
 import ssl
 from collections.abc import Sequence
 
@@ -31,13 +30,19 @@ def server_context(tls: Tls) -> ssl.SSLContext:
     contexts = [_context(tls, cert, key) for cert, key in pairs]
     if not contexts:
         raise TlsError("missing 'cert_file' in TLS configuration")
-    looks = tls.verify or tls.verify_and_map or tls.pinned_certs or len(contexts) > 1
-    if looks and importlib.util.find_spec("cryptography") is None:
-        text = "certificates of clients, or several of one's own, need cryptography"
-        raise TlsError(f"{text}: pip install 'jetstream-py[tls]'")
+    if tls.verify or tls.verify_and_map or tls.pinned_certs or len(contexts) > 1:
+        _require_cryptography()
     if len(contexts) > 1:
         _choose_by_name(contexts, [cert for cert, _ in pairs])
     return contexts[0]
+
+
+def _require_cryptography() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("cryptography") is None:
+        text = "certificates of clients, or several of one's own, need cryptography"
+        raise TlsError(f"{text}: pip install 'jetstream-py[tls]'")
 
 
 def _context(tls: Tls, cert: str, key: str) -> ssl.SSLContext:
