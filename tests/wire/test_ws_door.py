@@ -227,6 +227,9 @@ def test_wrong_frames_end_the_connection(make: Make) -> None:
     assert ws.content(wire) == b"PONG\r\n"
     assert ws.close_code(wire) == (1002, "mask bit missing")
     assert reason(net) == "Read Error"
+    assert transport.ended
+    net.pass_time(1.1)
+    assert transport.closing
 
 
 def test_pongs_that_nobody_takes_end_the_connection(make: Make) -> None:
