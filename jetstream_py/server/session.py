@@ -123,6 +123,7 @@ class Session:
         "_control_at",
         "_greeted",
         "_have",
+        "_tls",
         "_want",
         "account",
         "awaiting_auth",
@@ -169,7 +170,6 @@ class Session:
         "start_ns",
         "stop_ns",
         "subs",
-        "tls",
         "trace",
         "traced",
     )
@@ -183,7 +183,7 @@ class Session:
         self.link = link
         self.client_type = "websocket" if link.connection_type == "WEBSOCKET" else "nats"
         self.forwarded_for = link.forwarded_for
-        self.tls: TlsInfo | None = None  # of a closed connection, see link
+        self._tls: TlsInfo | None = None  # of a closed connection
         self.cid = cid
         self.ip = ip
         self.port = port
@@ -228,6 +228,16 @@ class Session:
     @property
     def user(self) -> str:
         return self.identity.name or self.identity.nkey
+
+    @property
+    def tls(self) -> TlsInfo | None:
+        """How the connection is, or was, protected."""
+        return self._tls or self.link.tls_info()
+
+    def unlink(self) -> None:
+        """The connection is gone. Without this each closed one would be a cycle for the collector."""
+        self._tls = self.link.tls_info()
+        self.link = NO_LINK
 
     # -- input ------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from jetstream_py import gotext
+from jetstream_py.server.certificates import PeerCert
 from jetstream_py.server.monitor.details import SubDetail, detail
 from jetstream_py.server.monitor.view import PeerView, SubView
 
@@ -20,7 +21,7 @@ REDACTED: Final = "[REDACTED]"
 class ConnInfo(msgspec.Struct, kw_only=True):
     cid: int
     kind: str
-    type: str = "nats"
+    type: str
     ip: str
     port: int
     start: str
@@ -40,6 +41,10 @@ class ConnInfo(msgspec.Struct, kw_only=True):
     name: str | UnsetType = UNSET
     lang: str | UnsetType = UNSET
     version: str | UnsetType = UNSET
+    tls_version: str | UnsetType = UNSET
+    tls_cipher_suite: str | UnsetType = UNSET
+    tls_peer_certs: list[PeerCert] | UnsetType = UNSET
+    tls_first: bool | UnsetType = UNSET
     authorized_user: str | UnsetType = UNSET
     account: str | UnsetType = UNSET
     subscriptions_list: list[str] | UnsetType = UNSET
@@ -53,6 +58,7 @@ def describe(peer: PeerView, now_ns: int, pending: int) -> ConnInfo:
     info = ConnInfo(
         cid=peer.cid,
         kind=peer.kind,
+        type=peer.client_type,
         ip=peer.ip,
         port=peer.port,
         start=gotext.rfc3339_nano(peer.start_ns),
@@ -71,6 +77,10 @@ def describe(peer: PeerView, now_ns: int, pending: int) -> ConnInfo:
         lang=said.lang or UNSET,
         version=said.version or UNSET,
     )
+    if peer.tls is not None:
+        info.tls_version = peer.tls.version
+        info.tls_cipher_suite = peer.tls.cipher_suite
+        info.tls_first = peer.tls.first or UNSET
     if peer.stop_ns:
         info.stop = gotext.rfc3339_nano(peer.stop_ns)
         info.reason = peer.reason
@@ -84,6 +94,8 @@ def identify(info: ConnInfo, peer: PeerView) -> None:
     info.authorized_user = user_name(peer) or UNSET
     info.account = account if named else UNSET
     info.name_tag = account if named or not peer.stop_ns else UNSET
+    if peer.tls is not None and peer.tls.chain and not peer.stop_ns:
+        info.tls_peer_certs = peer.tls.peer_certs()
 
 
 def list_subs(info: ConnInfo, peer: PeerView, details: bool, room: int) -> int:

@@ -13,6 +13,7 @@ from jetstream_py.clock import Clock
 from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.timers import Timers
 
 if TYPE_CHECKING:
@@ -94,6 +95,10 @@ class PeerView(Protocol):
     def cid(self) -> int: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def client_type(self) -> str: ...
+    @property
+    def tls(self) -> TlsInfo | None: ...
     @property
     def ip(self) -> str: ...
     @property
