@@ -10,6 +10,7 @@ from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.monitor.view import JetStreamView
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.subject import matches
 
 SECOND = 1_000_000_000
@@ -71,6 +72,14 @@ class FakeAccount:
 
 
 @dataclass
+class FakeLink:
+    tls: TlsInfo | None = None
+
+    def tls_info(self) -> TlsInfo | None:
+        return self.tls
+
+
+@dataclass
 class FakePeer:
     cid: int
     account: FakeAccount
@@ -85,6 +94,8 @@ class FakePeer:
     out_msgs: int = 0
     out_bytes: int = 0
     stalls: int = 0
+    client_type: str = "nats"
+    tls: TlsInfo | None = None
     connect: ConnectOptions = field(default_factory=ConnectOptions)
     identity: User = field(default_factory=User)
     user: str = ""
@@ -94,6 +105,7 @@ class FakePeer:
 
 @dataclass
 class FakeSession(FakePeer):
+    link: FakeLink = field(default_factory=lambda: FakeLink())
     subs: dict[bytes, FakeSub] = field(default_factory=dict)
     pending: int = 0
 
