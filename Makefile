@@ -9,11 +9,12 @@ RUN_STAMP := $(VENV)/.run
 DEV_STAMP := $(VENV)/.dev
 JS := tests/clients/js
 JS_STAMP := $(JS)/node_modules/.stamp
+BROWSER_STAMP := $(VENV)/.browser
 ARGS ?=
 
 .PHONY: install serve test check bench bench-quick fuzz crash compat interop clean
 
-install: $(DEV_STAMP) $(JS_STAMP)
+install: $(DEV_STAMP) $(JS_STAMP) $(BROWSER_STAMP)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("jetstream-py needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -32,6 +33,10 @@ $(DEV_STAMP): pyproject.toml | $(BIN)/python
 $(JS_STAMP): $(JS)/package.json
 	@command -v npm >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy nodejs npm; } || echo "no npm: the tests with JavaScript clients will be skipped"
 	@if command -v npm >/dev/null; then cd $(JS) && npm install --no-audit --no-fund --silent && touch node_modules/.stamp; fi
+
+$(BROWSER_STAMP): | $(BIN)/python
+	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy chromium; } || echo "no Chromium: the tests in a browser will be skipped"
+	@touch $@
 
 serve: $(RUN_STAMP)
 	@exec $(BIN)/jetstream-py serve -p 4222 -js -sd ./data $(ARGS)

@@ -32,6 +32,7 @@ LAST_CONSUMER: Final = b"Nats-Last-Consumer"
 LAST_STREAM: Final = b"Nats-Last-Stream"
 MSG_SIZE: Final = b"Nats-Msg-Size"
 PIN_ID: Final = b"Nats-Pin-Id"
+REQUEST_INFO: Final = b"Nats-Request-Info"
 
 
 def get(block: bytes, name: bytes) -> bytes | None:
@@ -44,14 +45,15 @@ def get(block: bytes, name: bytes) -> bytes | None:
     return block[start : end if end >= 0 else len(block)].lstrip(b" ")
 
 
+def pairs(block: bytes) -> list[tuple[bytes, bytes]]:
+    """All headers in order; a name may come more than once."""
+    lines = [line.partition(b":") for line in block.split(b"\r\n")[1:]]
+    return [(name, value.lstrip(b" ")) for name, colon, value in lines if colon]
+
+
 def fields(block: bytes) -> dict[bytes, bytes]:
     """All of `get`'s answers at once, for whoever asks for many."""
-    found: dict[bytes, bytes] = {}
-    for line in block.split(b"\r\n")[1:]:
-        name, colon, value = line.partition(b":")
-        if colon and name not in found:
-            found[name] = value.lstrip(b" ")
-    return found
+    return dict(reversed(pairs(block)))  # the first of a name counts
 
 
 def without_status(block: bytes) -> bytes:
@@ -65,9 +67,10 @@ def without_status(block: bytes) -> bytes:
 
 
 def without(block: bytes, name: bytes) -> bytes:
-    """A block without any header of this name."""
+    """A block without any header of this name; nothing, if there was no other."""
     start, *lines = block.split(b"\r\n")
-    return b"\r\n".join([start, *(line for line in lines if not line.startswith(name + b":"))])
+    rest = [line for line in lines if not line.startswith(name + b":")]
+    return b"\r\n".join([start, *rest]) if any(rest) or start != START else b""
 
 
 def status(code: int, text: str) -> bytes:

@@ -16,12 +16,14 @@ PING_MAX: Final = 2
 WRITE_DEADLINE: Final = 10.0
 AUTH_TIMEOUT: Final = 2.0
 TLS_TIMEOUT: Final = 2.0
+TLS_FALLBACK: Final = 0.05  # wait of `handshake_first: auto` for a handshake
 WEBSOCKET_HANDSHAKE: Final = 2.0  # seconds
 RESPONSES_MAX: Final = 1  # answers that `allow_responses: true` allows to each request ...
 RESPONSES_EXPIRE: Final = 120.0  # ... within so many seconds
 LAME_DUCK_DURATION: Final = 120.0
 LAME_DUCK_GRACE: Final = 10.0
 DEFAULT_PORT: Final = 4222
+WARN_AGAIN: Final = 60.0  # seconds before the log repeats that an account is full
 SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may still be answered ...
 SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
 SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over
@@ -58,6 +60,7 @@ CONFIG_DEPTH: Final = 64  # nested blocks and includes
 
 # -- JWTs ------------------------------------------------------------------------------------------
 JWT_SIZE: Final = 1024 * 1024  # characters of a token; an account's may list thousands of keys
+ACCOUNT_ITEMS: Final = 500  # imports or exports of a JWT: each is compared with each
 JWT_CACHE: Final = 1_000  # accounts that a cache resolver keeps unless told otherwise
 JWT_CACHE_TTL: Final = 3_600.0  # seconds it keeps them without use
 JWT_FETCH: Final = 1.9  # seconds that an account server may take
@@ -71,6 +74,14 @@ MONITOR_BACKLOG: Final = 128
 MONITOR_CONNECTIONS: Final = 256  # scrapers and dashboards, not users
 MONITOR_KEEP_ALIVE: Final = 30.0  # two scrapes fit; also the time that a request's head may take
 MONITOR_TARGET_SIZE: Final = 8_190
+HISTORY_INTERVAL: Final = 5.0  # seconds between two samples for the plots ...
+HISTORY_SAMPLES: Final = 720  # ... which show an hour
+VIEW_PAGE: Final = 50  # messages on a page of /view unless asked for more ...
+VIEW_PAGE_MAX: Final = 200
+VIEW_SCAN: Final = 1_000  # ... and those looked at for it, with those that the user may not see
+VIEW_PREVIEW: Final = 1024  # bytes shown of a payload in a list ...
+VIEW_PAYLOAD: Final = 256 * 1024  # ... and alone
+VIEW_JUDGES: Final = 4  # credentials judged at a time: a password may cost a tenth of a second
 MONITOR_DETAILS: Final = (
     20_000  # streams and consumers in one answer of /jsz: some 0.5 s of the loop
 )

@@ -71,8 +71,17 @@ def decode_seed(text: str) -> tuple[int, bytes]:
     return kind, raw[2:]
 
 
+def require_nacl() -> None:
+    """A `RuntimeError` that says what to do, where PyNaCl is missing."""
+    try:
+        import nacl.signing  # noqa: F401
+    except ImportError:
+        raise RuntimeError("keys need PyNaCl: pip install 'jetstream-py[auth]'") from None
+
+
 def verify(public: str, data: bytes, signature: bytes) -> bool:
     """Was `data` signed by the holder of this key? False for whatever is not a key or a signature."""
+    require_nacl()
     from nacl.exceptions import CryptoError
     from nacl.signing import VerifyKey
 
@@ -92,6 +101,7 @@ class KeyPair:
     __slots__ = ("_key", "public")
 
     def __init__(self, seed: str) -> None:
+        require_nacl()
         from nacl.signing import SigningKey
 
         kind, raw = decode_seed(seed)

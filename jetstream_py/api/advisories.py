@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from jetstream_py import headers as hdr
 from jetstream_py.api.times import time_text
 from jetstream_py.gotext import escape_json, utf8
 
@@ -50,7 +51,12 @@ def stream_action(js: JetStream, name: str, action: str) -> None:
 
 
 def audit(
-    js: JetStream, subject: bytes, request: bytes, response: bytes, caller: Caller | None
+    js: JetStream,
+    subject: bytes,
+    request: bytes,
+    response: bytes,
+    caller: Caller | None,
+    headers: bytes = b"",
 ) -> None:
     where = _SUBJECT + b"API"
     if not js.bus.has_interest(where):
@@ -60,10 +66,26 @@ def audit(
         js.new_id(),
         time_text(js.clock.now_ns()),
         js.server_name,
-        caller.describe() if caller is not None else None,
+        _client(js, caller, headers) if caller is not None else None,
         utf8(subject),
         utf8(request),
         utf8(response),
         js.settings.domain,
     )
     js.outbox.send(js.bus, where, escape_json(msgspec.json.encode(advisory)))
+
+
+def _client(js: JetStream, caller: Caller, headers: bytes) -> dict[str, object]:
+    """One of another account is named as the import says by which it came."""
+    known = caller.describe()
+    if known.get("acc", js.account) == js.account:
+        return known
+    introduction = hdr.get(headers, hdr.REQUEST_INFO)
+    if introduction:
+        known = msgspec.json.decode(introduction, type=dict[str, object])
+    named: dict[str, object] = {}
+    for key, value in known.items():
+        named.setdefault(key, value)
+        if key == "acc":
+            named["svc"] = js.account
+    return named | {"server": js.server_name}

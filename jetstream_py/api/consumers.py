@@ -58,8 +58,12 @@ def create_durable(request: Request) -> Answer:
     return _create(request, durable=True)
 
 
+def read_create(request: Request) -> CreateConsumerRequest:
+    return decode_body(request.body, CreateConsumerRequest, request.strict)
+
+
 def _create(request: Request, durable: bool) -> Answer:
-    body = decode_body(request.body, CreateConsumerRequest, request.strict)
+    body = read_create(request)
     given = named_config(body, request.name, request.consumer, request.filter, durable)
     if given.num_replicas > 1:
         raise error(E.STREAM_REPLICAS_NOT_SUPPORTED)
@@ -68,6 +72,7 @@ def _create(request: Request, durable: bool) -> Answer:
     settings = request.js.settings
     rules = ConsumerRules(
         stream.config,
+        request.js.limits,
         max_ack_pending=settings.max_ack_pending,
         max_batch=settings.max_request_batch,
     )
@@ -148,8 +153,12 @@ def _consumer(request: Request) -> Consumer:
     return consumer
 
 
-def info(request: Request) -> bytes:
+def read_info(request: Request) -> None:
     expect_empty(request.body)
+
+
+def info(request: Request) -> bytes:
+    read_info(request)
     return r.consumer_info(describe(request.js, _consumer(request)))
 
 
@@ -189,8 +198,12 @@ def _shown(request: Request) -> list[Consumer]:
 # -- pause, unpin, reset ---------------------------------------------------------------------------
 
 
+def read_pause(request: Request) -> PauseRequest:
+    return decode_optional(request.body, PauseRequest, request.strict)
+
+
 def pause(request: Request) -> bytes:
-    body = decode_optional(request.body, PauseRequest, request.strict)
+    body = read_pause(request)
     consumer = _consumer(request)
     until = _pause_until(body)
     if until != consumer.config.pause_until:
@@ -222,11 +235,16 @@ def _pause_remaining(consumer: Consumer, now_ns: int) -> int:
     return min(max(0, consumer.paused_until_ns - now_ns), 2**63 - 1)
 
 
-def unpin(request: Request) -> bytes:
+def read_unpin(request: Request) -> UnpinRequest:
     body = decode_lenient(request.body, UnpinRequest)
     if not body.group:
         raise error(E.INVALID_JSON, err="consumer group not specified")
     check_group(body.group)
+    return body
+
+
+def unpin(request: Request) -> bytes:
+    body = read_unpin(request)
     consumer = _consumer(request)
     if body.group not in consumer.config.priority_groups:
         raise error(E.CONSUMER_INVALID_PRIORITY_GROUP)

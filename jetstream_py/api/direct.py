@@ -1,7 +1,7 @@
 """DIRECT.GET: messages as messages, without JSON.
 
 A stream without `allow_direct` does not listen there, so the caller gets what it would get from
-nobody: status 503, if it understands that.
+nobody.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jetstream_py.api.times import parse_time, time_text
 from jetstream_py.subject import is_literal
 
 if TYPE_CHECKING:
-    from jetstream_py.api.service import ApiService, Caller
+    from jetstream_py.api.service import ApiService
     from jetstream_py.engine.stream import Stream
     from jetstream_py.store import Message
 
@@ -51,20 +51,17 @@ def direct_get(
     reply: bytes,
     headers: bytes,
     body: bytes,
-    caller: Caller | None,
-) -> None:
+) -> bool:
+    """Is there a stream that answers such requests?"""
     name, _, subject = path.partition(b".")
     stream = service.js.streams.get(name.decode("utf-8", "replace"))
-    if not reply:
-        return
     if stream is None or not stream.config.allow_direct:
-        if caller is not None and caller.wants_no_responders:
-            block = b"NATS/1.0 503\r\nNats-Subject: $JS.API.DIRECT.GET.%b\r\n\r\n" % path
-            service.answer(reply, b"", block)
-        return
+        return False
+    if not reply:
+        return True
     if service.js.store.failed:
         service.answer(reply, b"", OUT_OF_SERVICE)
-        return
+        return True
     try:
         # The two ways in which nearly all requests come need no look at the others.
         if subject and not body and not headers and is_literal(subject):
@@ -73,10 +70,11 @@ def direct_get(
             block, data = _rendered(stream, stream.store.get(int(found[1])))
         else:
             _answer(service, stream, reply, _request(subject, headers, body))
-            return
+            return True
         service.answer(reply, data, block)
     except Status as status:
         service.answer(reply, b"", status.block)
+    return True
 
 
 def _answer(service: ApiService, stream: Stream, reply: bytes, request: MsgGetRequest) -> None:

@@ -41,6 +41,10 @@ class AccountInfoResponse(Response, tag=TYPE + "account_info_response"):
     pass
 
 
+class AccountPurgeResponse(Response, tag=TYPE + "account_purge_response"):
+    initiated: bool = False
+
+
 class StreamCreateResponse(Response, tag=TYPE + "stream_create_response"):
     pass
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jetstream_py.engine.jetstream import JetStream
 
 API = b"$JS.API."
+DIRECT_GET = b"$JS.API.DIRECT.GET."
 MANY = 1_000_000  # tokens; the control line's length is the bound
 
 
@@ -71,6 +72,10 @@ class Request(NamedTuple):
         self.service.conclude(self, r.failure(self.kind, refusal), 1)
 
 
+def _nothing(request: Request) -> None:
+    return None
+
+
 class Verb(NamedTuple):
     """One row: how to answer (None: later), and the type of the answer when it fails."""
 
@@ -79,10 +84,15 @@ class Verb(NamedTuple):
     least: int = 1  # tokens that follow: a stream, a consumer, a filter
     most: int = 1
     by_consumer: bool = False  # answered by the consumer itself: neither counted nor audited
+    first: Callable[[Request], object] = _nothing  # what is refused even before the account is
 
 
 def _cluster_only(request: Request) -> bytes:
     raise error(10010)
+
+
+def _clustered(kind: type[r.Response], tokens: int = 1) -> Verb:
+    return Verb(_cluster_only, kind, tokens, tokens, first=_cluster_only)
 
 
 VERBS: dict[bytes, Verb] = {
@@ -96,20 +106,30 @@ VERBS: dict[bytes, Verb] = {
     b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, 0, 0),
     b"STREAM.MSG.GET": Verb(messages.get, r.MsgGetResponse),
     b"STREAM.MSG.DELETE": Verb(messages.delete, r.MsgDeleteResponse),
-    b"STREAM.PEER.REMOVE": Verb(_cluster_only, r.StreamRemovePeerResponse),
-    b"STREAM.PEER.EVACUATE": Verb(_cluster_only, r.StreamEvacuatePeerResponse),
-    b"STREAM.LEADER.STEPDOWN": Verb(_cluster_only, r.StreamLeaderStepdownResponse),
-    b"STREAM.CANCEL_MOVE": Verb(_cluster_only, r.StreamCancelMoveResponse),
-    b"CONSUMER.CREATE": Verb(consumers.create, cr.ConsumerCreateResponse, 1, MANY),
-    b"CONSUMER.DURABLE.CREATE": Verb(consumers.create_durable, cr.ConsumerCreateResponse, 2, 2),
-    b"CONSUMER.INFO": Verb(consumers.info, cr.ConsumerInfoResponse, 2, 2),
+    b"STREAM.PEER.REMOVE": _clustered(r.StreamRemovePeerResponse),
+    b"STREAM.PEER.EVACUATE": _clustered(r.StreamEvacuatePeerResponse),
+    b"STREAM.LEADER.STEPDOWN": _clustered(r.StreamLeaderStepdownResponse),
+    b"STREAM.CANCEL_MOVE": _clustered(r.StreamCancelMoveResponse),
+    b"CONSUMER.CREATE": Verb(
+        consumers.create, cr.ConsumerCreateResponse, 1, MANY, first=consumers.read_create
+    ),
+    b"CONSUMER.DURABLE.CREATE": Verb(
+        consumers.create_durable, cr.ConsumerCreateResponse, 2, 2, first=consumers.read_create
+    ),
+    b"CONSUMER.INFO": Verb(
+        consumers.info, cr.ConsumerInfoResponse, 2, 2, first=consumers.read_info
+    ),
     b"CONSUMER.NAMES": Verb(consumers.names, cr.ConsumerNamesResponse),
     b"CONSUMER.LIST": Verb(consumers.listing, cr.ConsumerListResponse),
     b"CONSUMER.DELETE": Verb(consumers.delete, cr.ConsumerDeleteResponse, 2, 2),
-    b"CONSUMER.PAUSE": Verb(consumers.pause, cr.ConsumerPauseResponse, 2, 2),
-    b"CONSUMER.UNPIN": Verb(consumers.unpin, cr.ConsumerUnpinResponse, 2, 2),
+    b"CONSUMER.PAUSE": Verb(
+        consumers.pause, cr.ConsumerPauseResponse, 2, 2, first=consumers.read_pause
+    ),
+    b"CONSUMER.UNPIN": Verb(
+        consumers.unpin, cr.ConsumerUnpinResponse, 2, 2, first=consumers.read_unpin
+    ),
     b"CONSUMER.RESET": Verb(consumers.reset, cr.ConsumerResetResponse, 2, 2, by_consumer=True),
-    b"CONSUMER.LEADER.STEPDOWN": Verb(_cluster_only, cr.ConsumerLeaderStepdownResponse, 2, 2),
+    b"CONSUMER.LEADER.STEPDOWN": _clustered(cr.ConsumerLeaderStepdownResponse, 2),
 }
 _UNCOUNTED = (b"STREAM.MSG.GET",)
 _UNCOUNTED_FAILURES = (b"STREAM.MSG.DELETE",)
@@ -129,7 +149,7 @@ _DATA_SPACES = (b"$KV.>", b"$OBJ.>")
 
 
 class ApiService:
-    """The API of one account."""
+    """The API of one account. One without JetStream has it, too: there it says so."""
 
     def __init__(self, js: JetStream, max_pending: int) -> None:
         self.js = js
@@ -154,16 +174,26 @@ class ApiService:
 
     def request(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
-    ) -> None:
+    ) -> bool:
+        """False: nobody listens there."""
         if subject.startswith(NEXT):
-            next_message(self, subject[len(NEXT) :], reply, headers, body, caller)
-            return
-        if subject.startswith(b"$JS.API.DIRECT.GET."):
-            direct_get(self, subject[19:], reply, headers, body, caller)
-            return
+            return next_message(self, subject[len(NEXT) :], reply, headers, body)
+        if subject.startswith(DIRECT_GET):
+            return direct_get(self, subject[len(DIRECT_GET) :], reply, headers, body)
         found = find(subject[len(API) :])
-        if found is None:
-            return
+        if found is not None:
+            self._run(found, subject, reply, headers, body, caller)
+        return True
+
+    def _run(
+        self,
+        found: tuple[bytes, Verb, Names],
+        subject: bytes,
+        reply: bytes,
+        headers: bytes,
+        body: bytes,
+        caller: Caller | None,
+    ) -> None:
         key, verb, names = found
         request = Request(
             self,
@@ -184,6 +214,9 @@ class ApiService:
             if self.js.store.failed:
                 raise error(10008)
             level.check(headers)
+            if not self.js.enabled:
+                verb.first(request)
+                raise error(10039)
             answer = verb.run(request)
         except ApiError as refusal:
             request.refuse(refusal)
@@ -199,7 +232,9 @@ class ApiService:
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
     ) -> None:
         """The API by its other name: from here on everybody sees the usual one."""
-        self.request(API + subject[len(self._domain) :], reply, headers, body, caller)
+        real = API + subject[len(self._domain) :]
+        if not self.request(real, reply, headers, body, caller):
+            self._nobody(real, reply, caller)
 
     def _forward(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None
@@ -208,8 +243,13 @@ class ApiService:
         bus, real = self.js.bus, subject[len(self._domain) :]
         if bus.has_interest(real):
             bus.publish(real, body, reply, headers)
-        elif reply and caller is not None and caller.wants_no_responders:
-            bus.publish(reply, b"", headers=b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % real)
+        else:
+            self._nobody(real, reply, caller)
+
+    def _nobody(self, subject: bytes, reply: bytes, caller: Caller | None) -> None:
+        """Tell that nobody listens, to those who understand it."""
+        if reply and caller is not None and caller.wants_no_responders:
+            self.answer(reply, b"", b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject)
 
     def conclude(self, request: Request, answer: bytes | r.Answer, failed: int) -> None:
         """Answer, count, tell those who audit."""
@@ -219,9 +259,12 @@ class ApiService:
         if VERBS[request.key].by_consumer:
             return
         if failed or request.key not in _UNCOUNTED:
-            self.total += 1  # account information counts the requests before it
-            self.errors += failed and request.key not in _UNCOUNTED_FAILURES
-            advisories.audit(self.js, request.subject, request.body, data, request.caller)
+            if self.js.enabled:
+                self.total += 1  # account information counts the requests before it
+                self.errors += failed and request.key not in _UNCOUNTED_FAILURES
+            advisories.audit(
+                self.js, request.subject, request.body, data, request.caller, request.headers
+            )
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)

@@ -41,7 +41,7 @@ def check_create(
         raise invalid_config("stream configuration for create can not be sealed")
     if config.mirror_direct and config.mirror is None:
         raise invalid_config("stream has no mirror but does have mirror direct")
-    steps.check_max_consumers(config, rules)
+    steps.check_account(config, rules)
     draft = check_config(config, rules, pedantic)
     steps.check_single(draft)
     source.check_filters(draft)
@@ -59,9 +59,9 @@ def check_update(
     """
     # Twice, as flags that the first pass has set count in the second.
     draft = check_config(check_config(new, rules, pedantic), rules, pedantic)
-    steps.check_max_consumers(draft, rules)
     steps.check_single(draft)
     check_changes(old, draft)
+    steps.check_max_consumers(draft, rules)
     if draft.sealed:
         seal(draft)
     subjects.settle_republish(draft)

@@ -23,12 +23,18 @@ def _no_streams(name: str) -> StreamConfig | None:
     return None
 
 
+def _no_bytes(config: StreamConfig) -> int:
+    return 0
+
+
 class Rules(NamedTuple):
     """The limits of the account and the server, and the streams that are there already."""
 
     account: AccountLimits = AccountLimits()
     duplicate_window: int = 0  # the server's limit, 0 for none
     lookup: Lookup = _no_streams
+    streams: int = 0
+    others: Callable[[StreamConfig], int] = _no_bytes  # what other streams of its kind reserve
 
 
 NO_LIMITS: Final = Rules()

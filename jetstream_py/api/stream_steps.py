@@ -6,6 +6,7 @@ Each step takes the draft of a configuration, corrects it or refuses it.
 from __future__ import annotations
 
 from jetstream_py.api.errors import E, error, invalid_config
+from jetstream_py.api.reservation import check_reservation, most_bytes
 from jetstream_py.api.stream_rules import (
     DUPLICATE_WINDOW,
     MAX_DESCRIPTION,
@@ -62,6 +63,15 @@ def check_limits(draft: StreamConfig, step: Step) -> None:
             step.correct(f"{name} must be set to -1")
         if value < -1 or value == 0:
             setattr(draft, name, -1)
+
+
+def check_account(config: StreamConfig, rules: Rules) -> None:
+    """The limits of the account, before the configuration itself is looked at."""
+    account = rules.account
+    if 0 < account.max_streams <= rules.streams and rules.lookup(config.name) is None:
+        raise error(E.MAXIMUM_STREAMS_LIMIT)
+    check_max_consumers(config, rules)
+    check_reservation(config, most_bytes(account, config.storage), rules.others(config))
 
 
 def check_max_consumers(draft: StreamConfig, rules: Rules) -> None:

@@ -32,7 +32,9 @@ from jetstream_py.api.types import (
     StreamConfig,
     StreamInfo,
     StreamState,
+    Tier,
 )
+from jetstream_py.engine.quota import Allowance
 from jetstream_py.gotext import utf8
 from jetstream_py.version import API_LEVEL
 
@@ -47,16 +49,20 @@ SUBJECTS_PAGE = 100_000
 
 
 def account_info(request: Request) -> bytes:
-    js = request.js
-    service = request.service
+    js, service = request.js, request.service
+    allowance = js.allowance or Allowance()
+    usage = Tier(
+        memory=js.used("memory"),
+        storage=js.used("file"),
+        reserved_memory=js.reserved("memory"),
+        reserved_storage=js.reserved("file"),
+        streams=len(js.streams),
+        consumers=js.consumers(),
+        limits=allowance.flat,
+    )
     return r.account_info(
         AccountInfo(
-            memory=js.used("memory"),
-            storage=js.used("file"),
-            reserved_memory=js.reserved("memory"),
-            reserved_storage=js.reserved("file"),
-            streams=len(js.streams),
-            consumers=sum(len(stream.consumers) for stream in js.streams.values()),
+            **{name: getattr(usage, name) for name in Tier.__struct_fields__},
             domain=js.settings.domain,
             api=ApiStats(level=API_LEVEL, total=service.total, errors=service.errors),
         )
@@ -100,7 +106,13 @@ def _rules(js: JetStream) -> Rules:
         stream = js.streams.get(name)
         return stream.config if stream is not None else None
 
-    return Rules(duplicate_window=js.settings.duplicate_window, lookup=lookup)
+    def others(config: StreamConfig) -> int:
+        stream = js.streams.get(config.name)
+        same = stream is not None and stream.config.storage == config.storage
+        own = max(0, stream.config.max_bytes) if stream is not None and same else 0
+        return js.reserved(config.storage) - own
+
+    return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others)
 
 
 # What a stream may ask for that this version checks but does not do yet. Batches and schedules are not here:

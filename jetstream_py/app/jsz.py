@@ -91,14 +91,17 @@ class JetStreamMonitor:
         tenants: Callable[[], Iterable[Tenant]],
         config: Callable[[], dict[str, object]],
         most: Callable[[], dict[str, int]],
+        counts: Callable[[], tuple[int, int]],
     ) -> None:
+        """`counts`: API requests and errors of all accounts since the start."""
         self._broker = broker
         self._tenants = tenants
         self._config = config
         self._most = most
+        self._counts = counts
 
     def varz(self) -> dict[str, object]:
-        stats = Stats(**_stats(list(self._tenants())))
+        stats = Stats(**_stats(list(self._tenants()), *self._counts()))
         return {"config": self._config(), "stats": stats, "limits": self._most()}
 
     def missing(self, account: str, stream: str, consumer: str) -> str:
@@ -125,7 +128,7 @@ class JetStreamMonitor:
         streams = [stream for tenant in tenants for stream in tenant.js.streams.values()]
         consumers = sum(len(stream.consumers.shown()) for stream in streams)
         return Jsz(
-            **_stats(tenants),
+            **_stats(tenants, *self._counts()),
             server_id=self._broker.server_id,
             now=time_text(self._broker.clock.now_ns()),
             config=self._config(),
@@ -144,11 +147,9 @@ class JetStreamMonitor:
         return next((each for each in self._tenants() if each.name == account), None)
 
 
-def _stats(tenants: list[Tenant]) -> dict[str, Any]:
+def _stats(tenants: list[Tenant], total: int, errors: int) -> dict[str, Any]:
     """The fields of `Stats`."""
     engines = [tenant.js for tenant in tenants]
-    total = sum(tenant.api.total for tenant in tenants)
-    errors = sum(tenant.api.errors for tenant in tenants)
     return {
         "memory": sum(js.used("memory") for js in engines),
         "storage": sum(js.used("file") for js in engines),

@@ -21,7 +21,7 @@ from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
-from jetstream_py.config.account_options import WebSocket
+from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, WebSocket
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
@@ -71,6 +71,7 @@ class App:
         self.broker = Broker(self._options, clock, log, loop)
         self._monitoring = MonitorState()
         self._system = System(self.broker, self._monitoring, self.reload)
+        self.broker.accounts_changed = self._accounts_changed
 
     async def run(self) -> int:
         """Start, serve, stop. Returns the exit status."""
@@ -99,6 +100,8 @@ class App:
         self._banner()
         if options.pid_file:
             write_pid_file(options.pid_file)
+        if options.authorization.operator is not None:
+            self._trust(options.authorization.operator)
         if options.http_port is not None:
             self._monitor = await self._start_monitor(options.http_port)
         if options.jetstream.enabled:
@@ -132,10 +135,25 @@ class App:
                 "and could lead to poor performance"
             )
 
+    def _trust(self, options: Operator) -> None:
+        """Operator mode: accounts and users are what their JWTs say."""
+        from jetstream_py.jwt import OperatorMode
+        from jetstream_py.server.operator import OperatorPart
+
+        try:
+            mode = OperatorMode(options, self._clock, _named(self._options.system_account))
+        except ValueError as error:
+            raise StartError(str(error), "Check operator, resolver and system_account") from error
+        part = OperatorPart(self.broker, mode)
+        self.broker.use_operator(part, mode.system_account)
+        part.serve()
+
     async def _start_monitor(self, port: int) -> Monitor:
+        from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
+        self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
             monitor = await start_monitor(self.broker, host, port, self._monitoring)
         except OSError as error:
@@ -243,12 +261,17 @@ class App:
             self._log.info(f"Reloaded: {line}")
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
+        self._accounts_changed()
         for door in self._doors:
             door.drop_unpinned()
-        self._system.attach()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
         return ""
+
+    def _accounts_changed(self) -> None:
+        self._system.attach()
+        if self._jetstream is not None:
+            self._jetstream.apply()
 
     def _move_files(self, old: Options, new: Options) -> None:
         try:
@@ -315,6 +338,11 @@ class App:
 
             text += "\n" + "".join(traceback.format_exception(error)).rstrip()
         self._log.error(text)
+
+
+def _named(system_account: str) -> str:
+    """The system account, if the file names one."""
+    return "" if system_account == SYSTEM_ACCOUNT else system_account
 
 
 def log_settings(options: Options) -> LogSettings:

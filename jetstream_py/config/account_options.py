@@ -192,6 +192,7 @@ class Operator(msgspec.Struct, frozen=True):
     timeout: float = 0.0
     preload: tuple[tuple[str, str], ...] = ()  # account, its JWT
     pinned_accounts: tuple[str, ...] = ()
+    default_sentinel: str = ""  # JWT for clients that present none
 
 
 class Tls(msgspec.Struct, frozen=True):
@@ -203,7 +204,6 @@ class Tls(msgspec.Struct, frozen=True):
     certs: tuple[tuple[str, str], ...] = ()  # more pairs of certificate and key
     verify: bool = False
     verify_and_map: bool = False
-    verify_cert_and_check_known_urls: bool = False
     timeout: float = limits.TLS_TIMEOUT
     min_version: str = "1.2"
     cipher_suites: tuple[str, ...] = ()
@@ -212,15 +212,17 @@ class Tls(msgspec.Struct, frozen=True):
     handshake_first: bool = False
     handshake_fallback: float = 0.0  # seconds to wait for a handshake before INFO; 0: never plain
     connection_rate_limit: int = 0  # handshakes started in a second; 0: no limit
+    digest: str = ""  # of the files' contents
 
 
 class WebSocket(msgspec.Struct, frozen=True):
     """The `websocket` block."""
 
     host: str = "0.0.0.0"
-    port: int = 0  # -1 becomes None elsewhere; 0: any free port
+    port: int = 0  # 0: any free port
     advertise: str = ""
     tls: Tls | None = None
+    no_tls: bool = False  # plain text is meant
     same_origin: bool = False
     allowed_origins: tuple[str, ...] = ()
     compression: bool = False

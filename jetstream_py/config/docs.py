@@ -11,13 +11,25 @@ import sys
 from typing import Final
 
 from jetstream_py.config import durations
-from jetstream_py.config.authorization import AUTHORIZATION_KEYS, USER_KEYS
+from jetstream_py.config.accounts import (
+    ACCOUNT_JETSTREAM_KEYS,
+    ACCOUNT_KEYS,
+    ACCOUNT_LIMIT_KEYS,
+)
+from jetstream_py.config.authorization import AUTHORIZATION_KEYS, CALLOUT_KEYS
+from jetstream_py.config.exchange import EXPORT_KEYS, IMPORT_KEYS
 from jetstream_py.config.flags import usage
 from jetstream_py.config.jetstream import BATCH_KEYS, JETSTREAM_KEYS, LIMIT_KEYS
+from jetstream_py.config.mappings import DESTINATION_KEYS
+from jetstream_py.config.operators import RESOLVER_KEYS
 from jetstream_py.config.options import Options
+from jetstream_py.config.permissions import PERMISSION_KEYS
 from jetstream_py.config.reload import OPTIONS, get
 from jetstream_py.config.schema import KEYS
 from jetstream_py.config.tables import Key, Table
+from jetstream_py.config.tls import TLS_KEYS
+from jetstream_py.config.users import USER_KEYS
+from jetstream_py.config.websocket import WEBSOCKET_KEYS
 
 PAGE: Final = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "configuration.md")
 
@@ -84,12 +96,45 @@ _RELOAD: Final = """\
 `SIGHUP`, or `--signal reload`, reads the file again. Options that are marked with "reload" below
 take effect at once. When any other option has changed, the reload is refused as a whole, and the
 log names the option. Flags stay what they were.
+
+The files of a `tls` block are read again with every reload. What else the block says may change, too,
+except for `verify_and_map` and `connection_rate_limit`; of `websocket`, only its `tls` may. Of an
+`authorization` block, `auth_callout` may not. Operators and trusted keys stay; a resolver may change,
+but not come or go.
+"""
+
+_ACCOUNTS: Final = """\
+    accounts {
+      ORDERS {
+        users = [{user: shop, password: $SHOP_PASSWORD}]
+        exports = [{service: "orders.*"}, {stream: "news.>", accounts: [AUDIT]}]
+      }
+      AUDIT {
+        users = [{nkey: UBAAQWTW6CG2G6ANGNKB5U2B7HRWHSGMZEZX3AQSAJOQDAUGJD46LD2E}]
+        imports = [{stream: {account: ORDERS, subject: "news.>"}, prefix: orders}]
+      }
+    }
+
+`accounts: [A, B]` is short for accounts without users. `$G` is the account of users that have no
+other; `$SYS` is that of the server, unless `system_account` names another.
+"""
+
+_MAPPINGS: Final = """\
+    mappings {
+      "old.*": "new.$1"
+      beta: [{destination: next, weight: 10%}, {destination: now, weight: 90%}]
+    }
+
+Functions in destinations are those of stream subject transforms. Each destination:
 """
 
 _DIFFERENCES: Final = """\
 ## Differences from nats-server
 
 * Keys marked "refused" stop the server: it would be less safe than its owner believes.
+* A `tls` block without a certificate stops the server; nats-server would refuse every handshake.
+* Names of WebSocket `headers` have to be names of headers.
+* A reload that changes `websocket` shows no passwords in the log.
 * Values of the wrong type get a message about types instead of a Go runtime error.
 * `-t` warns when a file is valid but a server would not start with it.
 * `[1]` works; nats-server wants a blank before the bracket.
@@ -110,6 +155,32 @@ def page() -> str:
         _table(AUTHORIZATION_KEYS),
         "Each entry of `users`:\n",
         _table(USER_KEYS),
+        "In `permissions`:\n",
+        _table(PERMISSION_KEYS),
+        "In `auth_callout`:\n",
+        _table(CALLOUT_KEYS),
+        "## `accounts`\n",
+        _ACCOUNTS,
+        _table(ACCOUNT_KEYS),
+        "Each entry of `exports`:\n",
+        _table(EXPORT_KEYS),
+        "Each entry of `imports`:\n",
+        _table(IMPORT_KEYS),
+        "In its `jetstream`:\n",
+        _table(ACCOUNT_JETSTREAM_KEYS),
+        "In its `limits`:\n",
+        _table(ACCOUNT_LIMIT_KEYS),
+        "## `mappings`\n",
+        _MAPPINGS,
+        _table(DESTINATION_KEYS),
+        "## `resolver`\n",
+        "`MEMORY` keeps what `resolver_preload` has; `URL(http://...)` asks a server; a block keeps a "
+        "directory.\n",
+        _table(RESOLVER_KEYS),
+        "## `tls`\n",
+        _table(TLS_KEYS),
+        "## `websocket`\n",
+        _table(WEBSOCKET_KEYS),
         "## `jetstream`\n",
         "`jetstream: true` and `jetstream: enabled` are short for an empty block.\n",
         _table(JETSTREAM_KEYS),
@@ -119,7 +190,7 @@ def page() -> str:
         _table(BATCH_KEYS),
         "## Flags\n",
         "    " + usage("nats-server-py").strip().replace("\n", "\n    ") + "\n",
-        "TLS flags are refused in this version; flags for clusters and profiling have no effect.\n",
+        "Flags for clusters and profiling have no effect.\n",
         _DIFFERENCES,
     ]
     lines = (line.rstrip() for line in "\n".join(parts).splitlines())
@@ -142,8 +213,12 @@ def _cells(row: Key) -> tuple[str, ...]:
     return names, row.kind.label, _default(row), _reload(row), row.note
 
 
+# Of these a key sets only a part.
+_PARTS: Final = ("authorization", "authorization.users")
+
+
 def _default(row: Key) -> str:
-    if len(row.sets) != 1 or row.sets == ("authorization",):
+    if len(row.sets) != 1 or row.sets[0] in _PARTS:
         return ""
     value = get(Options(), row.sets[0])
     if isinstance(value, bool):

@@ -68,7 +68,8 @@ class Draft(msgspec.Struct):
     users: list[User] = []  # of all accounts
     accounts: dict[str, AccountOptions] = {}
     operator: Operator = Operator()
-    operator_text: str = ""  # how the file names what is in `operator`, for messages
+    system_account: str = ""  # as the file names it
+    tls_flags: dict[str, bool | str] = {}
     errors: list[Problem] = []
     # Accepted by a server that starts, refused by `-t`: what nats-server wants to see changed.
     outdated: list[Problem] = []
@@ -97,10 +98,12 @@ class Draft(msgspec.Struct):
         """
         login = self.login
         users = tuple(self.users)
-        if not users and not login.token and login.user:
+        single = not users and not login.token and bool(login.user)
+        if single:
             users = (User(login.user, Secret(login.password)),)
         return Authorization(
             users=users,
+            single=single,
             token=Secret(login.token),
             timeout=login.timeout or Authorization().timeout,
             callout=login.callout,

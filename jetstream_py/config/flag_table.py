@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from jetstream_py.config import schema
-from jetstream_py.config.draft import Draft, Refusal
+from jetstream_py.config.draft import Draft
 from jetstream_py.config.kinds import checked_server_name
 
 # What a flag does to the options; the text is the flag as written, for messages.
@@ -84,10 +84,13 @@ def _store_dir(draft: Draft, name: str, value: str) -> None:
     draft.options.jetstream.store_dir = value
 
 
+def _https_port(draft: Draft, name: str, value: int) -> None:
+    schema.set_https_port(draft, None, value)
+
+
 def _tls(draft: Draft, name: str, value: Any) -> None:
-    if value:
-        # A server that was told to use TLS must not serve plain text.
-        raise Refusal(f"the flag {name} needs TLS, which is not supported in this version")
+    """They count together, when all are known."""
+    draft.tls_flags[name.lstrip("-")] = value
 
 
 _cluster: Final = _ignored("this server runs on its own")
@@ -113,7 +116,7 @@ GROUPS: Final[tuple[tuple[str, tuple[Flag, ...]], ...]] = (
             ),
             _flag("-P, --pid <file>", _option("pid_file"), "File to store PID"),
             _flag("-m, --http_port <port>", _http_port, "Use port for http monitoring", "int"),
-            _flag("-ms,--https_port <port>", _tls, "Use port for https monitoring", "int"),
+            _flag("-ms,--https_port <port>", _https_port, "Use port for https monitoring", "int"),
             _flag("-c, --config <file>", _option("config_file"), "Configuration file"),
             _flag("-t", _nothing, "Test configuration and exit"),
             _flag(

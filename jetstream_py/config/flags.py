@@ -16,6 +16,7 @@ from jetstream_py import gotext
 from jetstream_py.config.draft import Draft, Refusal
 from jetstream_py.config.errors import ConfigError, UsageError
 from jetstream_py.config.flag_table import FLAGS, GROUPS, SIGNALS, Flag
+from jetstream_py.config.tls import tls_from_flags
 
 Action: TypeAlias = Literal["serve", "check", "version", "help", "help_tls", "signal"]
 
@@ -35,11 +36,12 @@ class CommandLine(msgspec.Struct):
         return values[-1] if values else default
 
     def apply(self, draft: Draft) -> None:
-        for flag, name, value in self.given:
-            try:
+        try:
+            for flag, name, value in self.given:
                 flag.effect(draft, name, value)
-            except Refusal as refusal:
-                raise ConfigError(str(refusal)) from None
+            tls_from_flags(draft)
+        except Refusal as refusal:
+            raise ConfigError(str(refusal)) from None
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ class Authorization(msgspec.Struct, frozen=True):
     are."""
 
     users: tuple[User, ...] = ()  # of all accounts
+    single: bool = False  # the one user stands alone, not in a list
     token: Secret = Secret("")
     timeout: float = limits.AUTH_TIMEOUT
     callout: AuthCallout | None = None
@@ -59,7 +60,6 @@ class Options(msgspec.Struct):
     accounts: tuple[AccountOptions, ...] = ()  # those that the file names
     mappings: tuple[Mapping, ...] = ()  # of the global account
     system_account: str = SYSTEM_ACCOUNT
-    always_enable_nonce: bool = False
     tls: Tls | None = None
     allow_non_tls: bool = False
     websocket: WebSocket | None = None

@@ -10,15 +10,17 @@ from jetstream_py.config.authorization import callout_faults, set_authorization
 from jetstream_py.config.draft import Draft, Problem
 from jetstream_py.config.jetstream import set_jetstream, set_store_dir
 from jetstream_py.config.mappings import MAPPINGS
+from jetstream_py.config.operators import OPERATOR_KEYS
 from jetstream_py.config.parser import Block, Value
 from jetstream_py.config.tables import Table, ignored, key, read_block, refused, table
+from jetstream_py.config.tls import TLS
+from jetstream_py.config.websocket import set_websocket
 
 # Why a key is refused: what would happen if it was ignored.
-_PLAIN_TEXT: Final = "without it, clients would talk plain text"
 _OPEN_TO_ALL: Final = "without it, clients could do what they should not"
 # Why a key has no effect.
 _ONE_NODE: Final = "this server runs on its own"
-_NO_TLS: Final = "this version has no TLS"
+_NO_OCSP: Final = "this server staples nothing"
 
 
 def _listen(draft: Draft, value: Value, address: tuple[str, int]) -> None:
@@ -42,6 +44,21 @@ def _http(draft: Draft, value: Value, address: tuple[str, int]) -> None:
 def set_http_port(draft: Draft, value: Value | None, port: int) -> None:
     """As for `port`, but 0 is no monitoring."""
     draft.options.http_port = {0: None, -1: 0}.get(port, port)
+
+
+def _https(draft: Draft, value: Value, address: tuple[str, int]) -> None:
+    host, port = address
+    draft.options.http_host = host
+    set_https_port(draft, value, port)
+
+
+def set_https_port(draft: Draft, value: Value | None, port: int) -> None:
+    draft.options.https_port = {0: None, -1: 0}.get(port, port)
+
+
+def _system_account(draft: Draft, value: Value, name: str) -> None:
+    draft.system_account = name
+    draft.options.system_account = name or draft.options.system_account
 
 
 def _trace_verbose(draft: Draft, value: Value, on: bool) -> None:
@@ -79,6 +96,7 @@ KEYS: Final[Table] = table(
         kinds.ACCOUNT_NAME,
         "system_account",
         "account of the server's own messages",
+        _system_account,
     ),
     key(
         "accounts",
@@ -88,24 +106,22 @@ KEYS: Final[Table] = table(
         set_accounts,
     ),
     key("mappings maps", MAPPINGS, "mappings", "of clients without an account"),
-    refused("operator operators root roots", _OPEN_TO_ALL),
-    refused("resolver account_resolver accounts_resolver", _OPEN_TO_ALL),
-    refused("resolver_tls", _OPEN_TO_ALL),
-    refused("resolver_preload", _OPEN_TO_ALL),
-    refused("resolver_pinned_accounts", _OPEN_TO_ALL),
-    refused("trusted_keys trusted", _OPEN_TO_ALL),
-    refused("default_sentinel", _OPEN_TO_ALL),
+    *OPERATOR_KEYS,
     refused("proxies", _OPEN_TO_ALL),
     refused("proxy_protocol", "without it, clients behind a proxy could not connect"),
     ignored("no_system_account no_system no_sys_acc", kinds.BOOLEAN, "there always is one"),
     # -- TLS and other listeners ----
-    refused("tls", _PLAIN_TEXT),
-    refused("websocket ws", "without it, browsers could not connect"),
-    refused("https", _PLAIN_TEXT),
-    refused("https_port", _PLAIN_TEXT),
-    ignored("allow_non_tls", kinds.BOOLEAN, _NO_TLS),
-    ignored("ocsp", kinds.ANYTHING, _NO_TLS),
-    ignored("ocsp_cache", kinds.ANYTHING, _NO_TLS),
+    key("tls", TLS, "tls", "see below"),
+    key("allow_non_tls", kinds.BOOLEAN, "allow_non_tls", "clients without TLS are welcome, too"),
+    key(
+        "websocket ws",
+        kinds.Kind("block", kinds.anything),
+        "websocket",
+        "see below",
+        set_websocket,
+    ),
+    ignored("ocsp", kinds.ANYTHING, _NO_OCSP),
+    ignored("ocsp_cache", kinds.ANYTHING, _NO_OCSP),
     ignored("mqtt", kinds.BLOCK, "this server does not speak MQTT"),
     # -- limits ----
     key(
@@ -198,6 +214,8 @@ KEYS: Final[Table] = table(
         "monitoring; -1: any free port",
         set_http_port,
     ),
+    key("https", kinds.LISTEN, "http_host https_port", "the same with TLS", _https),
+    key("https_port", kinds.PORT, "https_port", "the same with TLS", set_https_port),
     key("http_base_path", kinds.TEXT, "http_base_path", "prefix of the monitoring paths"),
     key("debug", kinds.BOOLEAN, "debug", "debug messages in the log"),
     key("trace", kinds.BOOLEAN, "trace", "protocol messages in the log"),

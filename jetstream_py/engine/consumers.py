@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
     from jetstream_py.engine.stream import Stream
 
-ACCOUNT = "$G"
 RELEASE_RUN = 500  # messages looked at together when it is decided what may go
 
 
@@ -107,7 +106,7 @@ class Consumers(dict[str, Consumer]):
     def path_v2(self, name: str) -> bytes:
         """The tokens by which a reply to a consumer names domain and account, too."""
         domain = self._shared.domain or "_"
-        return f"{domain}.{short_hash(ACCOUNT)}.{self._stream.config.name}.{name}".encode()
+        return f"{domain}.{short_hash(self._shared.account)}.{self._stream.config.name}.{name}".encode()
 
     def reply_path(self, name: str) -> bytes:
         """The tokens by which replies of messages name a consumer."""
@@ -139,6 +138,7 @@ class Consumers(dict[str, Consumer]):
             if deleted:
                 self._shared.events.deleted(*consumer.names)
         self.clear()
+        self._stream.store.removed = None
 
     def _close(self, consumer: Consumer, deleted: bool) -> None:
         for sub in self._subs.pop(consumer.name):

@@ -54,6 +54,11 @@ def marker_headers(ttl: int) -> bytes:
     )
 
 
+def prefix(sid: int) -> bytes:
+    """Of the keys of a stream's deadlines."""
+    return b"t%08x" % sid
+
+
 class Expiry:
     """The timers of one stream, and what they know."""
 
@@ -67,7 +72,7 @@ class Expiry:
         self._table = Deadlines()
         self._never = False  # some message may have a TTL of never
         self._looked = 0  # older messages are past `max_age` and stay
-        self._prefix = b"t%08x" % stream.store.sid
+        self._prefix = prefix(stream.store.sid)
         self._kept = config.storage == "file"
         self._ready = not stream.store.messages  # nothing expires before consumers are there
         if config.allow_msg_ttl and self._kept:

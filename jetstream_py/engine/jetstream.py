@@ -1,95 +1,92 @@
 """The streams of an account: their names, their subjects, their life.
 
 Every stream is one more subscriber of core NATS: it listens on its subjects through `Internal`, and a
-publish reaches it as it reaches anybody. Two streams never listen on overlapping subjects, so a message
-is stored once and its PubAck is unambiguous.
+publish reaches it as it reaches anybody in its account. Two streams of an account never listen on
+overlapping subjects, so a message is stored once and its PubAck is unambiguous.
+
+An account that has no JetStream is here, too, with no streams: it is `enabled` when it gets an allowance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from jetstream_py.api.errors import error
-from jetstream_py.api.types import StreamConfig
-from jetstream_py.engine.idle import IdleCheckpoint
-from jetstream_py.engine.interval import SyncInterval
-from jetstream_py.engine.outbox import Outbox
-from jetstream_py.engine.settings import Settings
+from jetstream_py.api.reservation import check_reservation, most_bytes
+from jetstream_py.api.types import AccountLimits, StreamConfig
+from jetstream_py.engine.engine import GLOBAL, Engine, Parked, Stored
+from jetstream_py.engine.quota import Allowance, Quota, Tally
 from jetstream_py.engine.shared import Bus, Shared
 from jetstream_py.engine.stream import Stream
 from jetstream_py.subject import overlap
-
-if TYPE_CHECKING:
-    from jetstream_py.clock import Clock
-    from jetstream_py.store import Store
-    from jetstream_py.timers import Timers
-
-
-class Stored(msgspec.Struct):
-    """What the store keeps of a stream besides its messages."""
-
-    created: int
-    config: StreamConfig
 
 
 class JetStream:
     """All streams that one account has."""
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        timers: Timers,
-        bus: Bus,
-        soon: Callable[[Callable[[], None]], object],
-        failed: Callable[[str], None],
-        server_name: str = "",
-        new_id: Callable[[], str] = lambda: "",
-        most: Mapping[str, int] | None = None,
-        settings: Settings = Settings(),  # noqa: B008 - it is frozen
-    ) -> None:
-        """`soon` runs a function at the end of the tick."""
-        self.store = store
-        self.server_name = server_name
-        self.new_id = new_id
-        self.settings = settings
-        self.most = most or {}  # bytes that streams of a kind may reserve together
-        self.clock = clock
+    def __init__(self, engine: Engine, bus: Bus, account: str = GLOBAL) -> None:
+        self.engine = engine
+        self.account = account
         self.bus = bus
-        self._interval: SyncInterval | None = None
-        commit_soon = soon
-        if store.lazy:
-            self._interval = SyncInterval(store, timers, soon, settings.sync_interval)
-            commit_soon = self._interval.soon
-        self.outbox = Outbox(store, commit_soon, failed)
-        if self._interval is not None:
-            self._interval.commit_soon = self.outbox.commit_soon
-        self._idle = IdleCheckpoint(store, timers, self.outbox.commit_soon)
-        self.shared = Shared(clock, timers, store, self.outbox, bus, soon, new_id, settings)
+        self.store = engine.store
+        self.server_name = engine.server_name
+        self.new_id = engine.new_id
+        self.settings = engine.settings
+        self.clock = engine.clock
+        self.outbox = engine.outbox
         self.streams: dict[str, Stream] = {}
+        self.allowance: Allowance | None = None  # None: no JetStream
+        tally = Tally(self.streams.values)
+        self._quota = Quota(account, tally, engine.tally, engine.most, engine.warn)
+        self.shared = Shared(engine, account, bus, self._quota)
         self._subs: dict[str, list[Any]] = {}
+        engine.accounts[account] = self
 
-    def recover(self) -> None:
-        """Open what the store holds."""
-        decoder = msgspec.json.Decoder(Stored)
-        for raw, store in self.store.streams().values():
-            stored = decoder.decode(raw)
-            stream = Stream(self.shared, stored.config, store, stored.created)
-            stream.recover()
-            self.streams[stored.config.name] = stream
-            self._listen(stream)
-        if self.store.dirty:
-            self.outbox.commit_soon()
-        if self.streams:
-            self._idle.arm()
+    # -- the account ------------------------------------------------------------------------------
+
+    @property
+    def enabled(self) -> bool:
+        return self.allowance is not None
+
+    @property
+    def limits(self) -> AccountLimits:
+        return self.allowance.limits if self.allowance is not None else AccountLimits()
+
+    def enable(self, allowance: Allowance) -> None:
+        """Take limits, and the streams that the store has of the account. What is there stays, even if it is
+        more than the limits allow."""
+        self.allowance = allowance
+        self._quota.allow(allowance)
+        for parked in self.engine.parked.pop(self.account, ()):
+            self._open(parked)
+
+    def _open(self, parked: Parked) -> None:
+        stored = parked.stored
+        stream = Stream(self.shared, stored.config, parked.store, stored.created)
+        stream.recover()
+        self.streams[stored.config.name] = stream
+        self._listen(stream)
+
+    def disable(self) -> None:
+        """Streams on disk are parked, those in memory are gone."""
+        parked = []
+        for name, stream in self.streams.items():
+            self._mute(name)
+            stream.close()
+            if stream.config.storage == "memory":
+                self.store.delete(stream.store.sid)
+            else:
+                parked.append(Parked(self._stored(stream, stream.config), stream.store))
+        self.streams.clear()
+        self.allowance = None
+        if parked:
+            self.engine.parked[self.account] = parked
+        self.outbox.commit_soon()
 
     def close(self) -> None:
-        self._idle.close()
-        if self._interval is not None:
-            self._interval.close()
+        """The server stops."""
         for name, stream in self.streams.items():
             self._mute(name)
             stream.close()
@@ -119,10 +116,10 @@ class JetStream:
             if existing.config != config:
                 raise error(10058)
             return existing
+        self._check_room(config, 0)
         self._check_subjects(config)
-        self._check_reservation(config, 0)
         created = self.clock.now_ns()
-        raw = msgspec.json.encode(Stored(created, config))
+        raw = msgspec.json.encode(Stored(created, config, self.account))
         store = self.store.create(raw, memory=config.storage == "memory")
         if config.first_seq > 1:
             store.start_at(config.first_seq)
@@ -134,9 +131,11 @@ class JetStream:
 
     def update(self, config: StreamConfig) -> Stream:
         stream = self.stream(config.name)
+        held = max(0, stream.config.max_bytes)
+        if config.max_bytes > held:
+            self._check_room(config, held)
         self._check_subjects(config)
-        self._check_reservation(config, max(0, stream.config.max_bytes))
-        self.store.save(stream.store.sid, msgspec.json.encode(Stored(stream.created_ns, config)))
+        self.store.save(stream.store.sid, msgspec.json.encode(self._stored(stream, config)))
         changed = config.subjects != stream.config.subjects
         retention = stream.config.retention
         stream.configure(config)
@@ -147,6 +146,9 @@ class JetStream:
             self._listen(stream)
         self.outbox.commit_soon()
         return stream
+
+    def _stored(self, stream: Stream, config: StreamConfig) -> Stored:
+        return Stored(stream.created_ns, config, self.account)
 
     def delete(self, name: str) -> None:
         stream = self.stream(name)
@@ -164,12 +166,12 @@ class JetStream:
                 ):
                     raise error(10065)
 
-    def _check_reservation(self, config: StreamConfig, held: int) -> None:
-        """Streams that say how large they may grow must fit in what the server was given."""
-        most = self.most.get(config.storage, 0)
-        wanted = self.reserved(config.storage) - held + config.max_bytes
-        if most > 0 and config.max_bytes > 0 and wanted > most:
-            raise error(10047 if config.storage == "file" else 10028)
+    def _check_room(self, config: StreamConfig, held: int) -> None:
+        """Streams that say how large they may grow must fit in what the account and the server have."""
+        kind = config.storage
+        own, server = most_bytes(self.limits, kind), self.engine.most.get(kind, 0)
+        check_reservation(config, own, self.reserved(kind) - held)
+        check_reservation(config, server or -1, self.engine.reserved(kind) - held)
 
     def _listen(self, stream: Stream) -> None:
         self._subs[stream.config.name] = [
@@ -197,3 +199,6 @@ class JetStream:
             for stream in self.streams.values()
             if stream.config.storage == storage
         )
+
+    def consumers(self) -> int:
+        return sum(len(stream.consumers) for stream in self.streams.values())

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jetstream_py.engine.outbox import Publisher
 
 if TYPE_CHECKING:
-    from jetstream_py.clock import Clock
-    from jetstream_py.engine.outbox import Outbox
-    from jetstream_py.engine.settings import Settings
-    from jetstream_py.engine.stream import Stream
-    from jetstream_py.store import Store
-    from jetstream_py.timers import Timers
+    from jetstream_py.engine.engine import Engine
+    from jetstream_py.engine.quota import Quota
 
-# subject, reply, headers, payload, the client that published (None: the server itself)
-Handler = Callable[[bytes, bytes, bytes, bytes, Any], None]
+# subject, reply, headers, payload, the client that published (None: the server itself); False means that
+# nobody was there after all
+Handler = Callable[[bytes, bytes, bytes, bytes, Any], bool | None]
 Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, headers, payload
 Collector = Callable[[list[Item]], None]
 
@@ -85,51 +82,24 @@ class Events(Protocol):
 
 
 class Shared:
-    """Clock, timers, store, the way out, and which streams have something new."""
+    """Clock, timers, store, the way out, core NATS as the account knows it, and its limits."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        timers: Timers,
-        store: Store,
-        outbox: Outbox,
-        bus: Bus,
-        soon: Callable[[Callable[[], None]], object],
-        new_id: Callable[[], str],
-        settings: Settings,
-    ) -> None:
-        self.clock = clock
-        self.timers = timers
-        self.store = store
-        self.outbox = outbox
+    def __init__(self, engine: Engine, account: str, bus: Bus, quota: Quota) -> None:
+        self.clock = engine.clock
+        self.timers = engine.timers
+        self.store = engine.store
+        self.outbox = engine.outbox
+        self.soon = engine.soon
+        self.new_id = engine.new_id
+        self.announce = engine.announce
+        self.account = account
         self.bus = bus
-        self.soon = soon
-        self.new_id = new_id
-        self.domain = settings.domain
-        self.ack_v2 = settings.ack_v2
-        self.max_payload = settings.max_payload
+        self.quota = quota
+        self.domain = engine.settings.domain
+        self.ack_v2 = engine.settings.ack_v2
+        self.max_payload = engine.settings.max_payload
         self.events: Events  # set by the API, which knows how advisories look
-        self._news: list[Stream] = []
-        self._flying_news: list[Stream] = []  # of the commit under way
-        outbox.committing = self._take_off
-        outbox.committed = self._tell
 
     def now(self) -> int:
         """Nanoseconds of the monotonic clock."""
         return int(self.clock.monotonic() * 1e9)
-
-    def announce(self, stream: Stream) -> None:
-        """Consumers of the stream are to be woken when the next commit is done."""
-        self._news.append(stream)
-        self.outbox.commit_soon()
-
-    def _take_off(self) -> None:
-        """A commit begins: what is announced from now on belongs to the next one."""
-        self._flying_news, self._news = self._news, []
-        for stream in self._flying_news:
-            stream.consumers.take_off()
-
-    def _tell(self) -> None:
-        news, self._flying_news = self._flying_news, []
-        for stream in news:
-            stream.consumers.wake()

@@ -138,7 +138,7 @@ class Stream:
             or 0 < config.max_bytes < store.bytes + size
         ):
             return False
-        return self.shared.store.room(size)
+        return self.shared.store.room(size) and self.shared.quota.takes_run(self, size)
 
     def _publish_run(
         self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
@@ -195,6 +195,8 @@ class Stream:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
         if config.sealed:
             raise error(10109)
+        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
+            headers = hdr.without(headers, hdr.REQUEST_INFO)
         self._check_size(headers, data)
         msg_id = b""
         rollup = b""
@@ -210,10 +212,16 @@ class Stream:
                 self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
                 rollup = rollup_of(config, fields)
                 ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+        quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
+        size = self.store.size(subject, headers, data) if quota is not None else 0
+        if quota is not None:
+            quota.check_server(self, size)
         if config.retention == "interest" and not self.consumers.interested(subject):
             return self._ack_start + b"%d}" % self._skip(msg_id)
         if not self.shared.store.room():
             raise error(10023)
+        if quota is not None:
+            quota.check_account(self, size)
         if ttl is None:
             raise error(10165)
         if ttl:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jetstream_py import nkey
+from jetstream_py import limits, nkey
 from jetstream_py.gotext import quote
 from jetstream_py.jwt.checks import permission_issues, subject_issues
 from jetstream_py.jwt.claims import (
@@ -27,6 +27,8 @@ _TRAFFIC = ("", "system", "owner")
 def account_issues(claims: AccountClaims) -> list[str]:
     """All of them, in the order in which nats-server tells them."""
     body = claims.nats
+    if max(len(body.imports), len(body.exports)) > limits.ACCOUNT_ITEMS:
+        return ["the account contains more imports or exports than can be compared"]
     return [
         *_import_issues(claims.sub, body.imports),
         *_export_issues(body.exports),
@@ -46,10 +48,10 @@ def _traffic_issues(option: str) -> Iterator[str]:
 
 
 def _count_issues(claims: AccountClaims) -> Iterator[str]:
-    body, limits = claims.nats, claims.nats.limits
-    if 0 <= limits.imports < len(body.imports):
+    body, allowed = claims.nats, claims.nats.limits
+    if 0 <= allowed.imports < len(body.imports):
         yield from ["the account contains more imports than allowed by the operator"] * 2
-    if 0 <= limits.exports < len(body.exports):
+    if 0 <= allowed.exports < len(body.exports):
         yield "the account contains more exports than allowed by the operator"
 
 

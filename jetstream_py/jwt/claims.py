@@ -14,6 +14,7 @@ from jetstream_py.gotext import quote
 from jetstream_py.jwt.token import Token, TokenError, decode
 
 T = TypeVar("T", bound="Claims")
+Int = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 class Subjects(msgspec.Struct):
@@ -22,8 +23,8 @@ class Subjects(msgspec.Struct):
 
 
 class Replies(msgspec.Struct):
-    max: int = 0
-    ttl: int = 0  # ns
+    max: Int = 0
+    ttl: Int = 0  # ns
 
 
 class TimesOfDay(msgspec.Struct):
@@ -45,9 +46,9 @@ class UserLimits(Allowed):
     src: list[str] | str = []
     times: list[TimesOfDay] = []
     times_location: str = ""
-    subs: int = 0
-    data: int = 0
-    payload: int = 0
+    subs: Int = 0
+    data: Int = 0
+    payload: Int = 0
     bearer_token: bool = False
     proxy_required: bool = False
     allowed_connection_types: list[str] = []
@@ -71,31 +72,31 @@ class Scope(msgspec.Struct):
 
 
 class JetStreamLimits(msgspec.Struct):
-    mem_storage: int = 0
-    disk_storage: int = 0
-    streams: int = 0
-    consumer: int = 0
-    max_ack_pending: int = 0
-    mem_max_stream_bytes: int = 0
-    disk_max_stream_bytes: int = 0
+    mem_storage: Int = 0
+    disk_storage: Int = 0
+    streams: Int = 0
+    consumer: Int = 0
+    max_ack_pending: Int = 0
+    mem_max_stream_bytes: Int = 0
+    disk_max_stream_bytes: Int = 0
     max_bytes_required: bool = False
 
 
 class AccountLimits(JetStreamLimits):
-    subs: int = 0
-    data: int = 0
-    payload: int = 0
-    imports: int = 0
-    exports: int = 0
+    subs: Int = 0
+    data: Int = 0
+    payload: Int = 0
+    imports: Int = 0
+    exports: Int = 0
     wildcards: bool = False
     disallow_bearer: bool = False
-    conn: int = 0
-    leaf: int = 0
+    conn: Int = 0
+    leaf: Int = 0
     tiered_limits: dict[str, JetStreamLimits] = {}
 
 
 class LatencyClaim(msgspec.Struct):
-    sampling: int | str = 0
+    sampling: Int | str = 0
     results: str = ""
 
 
@@ -104,11 +105,11 @@ class ExportClaim(msgspec.Struct):
     subject: str = ""
     type: str = ""
     token_req: bool = False
-    revocations: dict[str, int] = {}
+    revocations: dict[str, Int] = {}
     response_type: str = ""
-    response_threshold: int = 0  # ns
+    response_threshold: Int = 0  # ns
     service_latency: LatencyClaim | None = None
-    account_token_position: int = 0
+    account_token_position: Int = 0
     allow_trace: bool = False
 
 
@@ -138,7 +139,7 @@ class Callout(msgspec.Struct):
 
 class TraceClaim(msgspec.Struct):
     dest: str = ""
-    sampling: int = 0
+    sampling: Int = 0
 
 
 class AccountBody(msgspec.Struct):
@@ -146,7 +147,7 @@ class AccountBody(msgspec.Struct):
     exports: list[ExportClaim] = []
     limits: AccountLimits = msgspec.field(default_factory=AccountLimits)
     signing_keys: list[str | Scope] = []
-    revocations: dict[str, int] = {}
+    revocations: dict[str, Int] = {}
     default_permissions: Allowed = msgspec.field(default_factory=Allowed)
     mappings: dict[str, list[Weighted]] = {}
     authorization: Callout = msgspec.field(default_factory=Callout)
@@ -177,9 +178,9 @@ class Claims(msgspec.Struct):
     aud: str = ""
     name: str = ""
     jti: str = ""
-    iat: int = 0
-    nbf: int = 0
-    exp: int = 0
+    iat: Int = 0
+    nbf: Int = 0
+    exp: Int = 0
 
     def time_issues(self, now: float) -> list[str]:
         """Why it does not hold now."""

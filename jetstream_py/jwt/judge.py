@@ -22,7 +22,7 @@ from jetstream_py.jwt.convert import CONNECTION_TYPES, scoped_user, user_of
 from jetstream_py.jwt.template import TemplateError, fill
 from jetstream_py.jwt.times import comes_from, open_until
 from jetstream_py.jwt.token import TokenError, signature
-from jetstream_py.jwt.trust import AccountError, NotPinned, Trust
+from jetstream_py.jwt.trust import AccountError, Trust
 
 
 class Credentials(Protocol):
@@ -43,7 +43,9 @@ class Refusal(msgspec.Struct, frozen=True):
     answer: str = "Authorization Violation"
 
 
-class _Refused(Exception):
+class Refused(Exception):
+    """Somewhere on the way it is found that the client may not in."""
+
     def __init__(self, reason: str, error: bool = False) -> None:
         self.refusal = Refusal(reason, error)
 
@@ -62,14 +64,14 @@ def user_from_jwt(
     try:
         claims = _claims(client, now)
         account = _account(claims, resolve_account)
-        user = _user(claims, account, trust, client.jwt)
+        user = made_user(claims, account, trust, client.jwt)
         user = _with_connection_types(user, connection_type)
         if account.disallow_bearer and user.bearer:
-            raise _Refused("Account does not allow bearer tokens")
+            raise Refused("Account does not allow bearer tokens")
         if not user.bearer:
             _check_signature(claims.sub, client.sig, nonce)
         _check_circumstances(user, account, now, address)
-    except _Refused as refused:
+    except Refused as refused:
         return refused.refusal
     return user
 
@@ -92,8 +94,8 @@ def is_same(account: AccountOptions, user: User, trust: Trust) -> bool:
     """Would the user's token still make the same user? (Default permissions are not looked at: they
     hold for who comes.)"""
     try:
-        made = _user(read_user(user.jwt), account, trust, user.jwt)
-    except (TokenError, _Refused):
+        made = made_user(read_user(user.jwt), account, trust, user.jwt)
+    except (TokenError, Refused):
         return False
     template = dict(account.scopes).get(user.issuer)
     if template is None or template.permissions is None:
@@ -113,39 +115,37 @@ def _claims(client: Credentials, now: float) -> UserClaims:
     try:
         claims = read_user(client.jwt)
     except TokenError:
-        raise _Refused("Authentication requires a user JWT") from None
+        raise Refused("Authentication requires a user JWT") from None
     if issues := claims.time_issues(now) + user_issues(claims):
-        raise _Refused(f"User JWT no longer valid: &{{Issues:[{' '.join(issues)}]}}")
+        raise Refused(f"User JWT no longer valid: &{{Issues:[{' '.join(issues)}]}}")
     return claims
 
 
 def _account(claims: UserClaims, resolve: Callable[[str], AccountOptions]) -> AccountOptions:
     try:
         return resolve(claims.nats.issuer_account or claims.iss)
-    except NotPinned as error:
-        raise _Refused(str(error)) from None
     except AccountError as error:
-        raise _Refused(f"Account JWT lookup error: {error}") from None
+        raise Refused(error.reason) from None
 
 
-def _user(claims: UserClaims, account: AccountOptions, trust: Trust, text: str) -> User:
+def made_user(claims: UserClaims, account: AccountOptions, trust: Trust, text: str) -> User:
     """What the token and its signer say of the user."""
     user = user_of(claims, text)
     if not knows_issuer(account, user, trust):
-        raise _Refused("User JWT issuer is not known")
+        raise Refused("User JWT issuer is not known")
     template = dict(account.scopes).get(claims.iss)
     if template is not None:
         if not _says_nothing(claims.nats):
-            raise _Refused(
+            raise Refused(
                 "User JWT is not valid: scoped users require no permissions or limits set"
             )
         try:
             may = fill(template.permissions, claims, account)
         except TemplateError:
-            raise _Refused("User JWT generated invalid permissions") from None
+            raise Refused("User JWT generated invalid permissions") from None
         user = scoped_user(claims, text, template, may)
     if user.proxy_required:
-        raise _Refused("proxy connection required")
+        raise Refused("proxy connection required")
     if user.permissions is None:
         user = msgspec.structs.replace(user, permissions=account.default_permissions)
     return user
@@ -162,29 +162,29 @@ def _with_connection_types(user: User, connection_type: str) -> User:
     known = user.connection_types & CONNECTION_TYPES
     if user.connection_types and not known:
         names = " ".join(map(quote, sorted(user.connection_types)))
-        raise _Refused(f"invalid connection types [{names}]")
+        raise Refused(f"invalid connection types [{names}]")
     if known and connection_type not in known:
-        raise _Refused("Connection type not allowed")
+        raise Refused("Connection type not allowed")
     return msgspec.structs.replace(user, connection_types=known)
 
 
 def _check_signature(public: str, sig: str, nonce: bytes) -> None:
     if not sig:
-        raise _Refused("Signature missing")
+        raise Refused("Signature missing")
     proof = signature(sig)
     if proof is None:
-        raise _Refused("Signature not valid base64")
+        raise Refused("Signature not valid base64")
     if not nkey.is_public(public):
-        raise _Refused("User nkey not valid: nkeys: invalid encoded key")
+        raise Refused("User nkey not valid: nkeys: invalid encoded key")
     if not nonce or not nkey.verify(public, nonce, proof):
-        raise _Refused("Signature not verified")
+        raise Refused("Signature not verified")
 
 
 def _check_circumstances(user: User, account: AccountOptions, now: float, address: str) -> None:
     if is_revoked(account, user):
-        raise _Refused("User authentication revoked")
+        raise Refused("User authentication revoked")
     networks = [found for text in user.sources if (found := network(text)) is not None]
     if user.sources and not comes_from(address, networks):
-        raise _Refused(f"Bad src Ip {address}", error=True)
+        raise Refused(f"Bad src Ip {address}", error=True)
     if user.times and open_until(user.times, user.times_location, now) is None:
-        raise _Refused("Outside connect times", error=True)
+        raise Refused("Outside connect times", error=True)

@@ -15,11 +15,11 @@ from jetstream_py.jwt.directory import Directory
 from jetstream_py.jwt.judge import Credentials, Refusal, is_revoked, is_same, user_from_jwt
 from jetstream_py.jwt.resolver import Memory, Resolver, checked_preload
 from jetstream_py.jwt.token import TokenError
-from jetstream_py.jwt.trust import MISSING, AccountError, NotPinned, Trust
+from jetstream_py.jwt.trust import EXPIRED, MISSING, AccountError, AccountRefused, Trust
 from jetstream_py.jwt.web import Web
 
 REVOKED = Refusal("User authentication revoked", answer="User Authentication Revoked")
-GONE = Refusal("Account JWT has expired", answer="Account Authentication Expired")
+GONE = Refusal(EXPIRED, answer="Account Authentication Expired")
 CHANGED = Refusal("User JWT issuer is not known", answer="")
 
 
@@ -53,7 +53,14 @@ class OperatorMode:
         known = self._accounts.get(name)
         if known is not None and not 0 < known.expires < int(now):
             return known
-        self._accounts.pop(name, None)
+        try:
+            return self._load(name, now)
+        except AccountError:
+            if known is not None:
+                raise AccountRefused(EXPIRED) from None
+            raise
+
+    def _load(self, name: str, now: float) -> AccountOptions:
         if not nkey.is_public(name, nkey.ACCOUNT) or self.resolver.blocking:
             raise AccountError(MISSING)
         text = self.resolver.fetch(name, now)
@@ -124,7 +131,7 @@ class OperatorMode:
 
     def _resolve(self, name: str) -> AccountOptions:
         if self._has_pinned and name not in self._pinned:
-            raise NotPinned(f"Account {name} not listed as operator pinned account")
+            raise AccountRefused(f"Account {name} not listed as operator pinned account")
         return self.find(name)
 
     def _check_system_account(self) -> None:

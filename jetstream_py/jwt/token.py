@@ -36,6 +36,7 @@ _ISSUERS: Final = {
 _MAPS: Final = frozenset(("revocations", "mappings", "tiered_limits"))
 
 
+_NOT: Final = {"authorization_response": "not an authorization request claim"}  # as it is said
 _ORDER: Final = ("aud", "exp", "jti", "iat", "iss", "name", "nbf", "sub", "nats")
 
 
@@ -62,12 +63,12 @@ def decode(text: str, kind: str | None = None) -> Token:
     if len(parts) != 3:
         raise TokenError("expected 3 chunks")
     _check_header(_json(_from_base64(parts[0])))
-    claims = _fold(_json(_from_base64(parts[1])))
+    claims = _json(_from_base64(parts[1]))
     if type(claims) is not dict:
         raise TokenError("claims are not an object")
     found, version = _identify(claims)
     if kind is not None and found != kind:
-        raise TokenError(f"not {kind} claim")
+        raise TokenError(_NOT.get(kind, f"not {kind} claim"))
     issuer = claims.get("iss", "")
     if type(issuer) is not str or not nkey.is_public(issuer, *_ISSUERS.get(found, ())):
         raise TokenError("unable to validate expected prefixes")
@@ -102,12 +103,14 @@ def signature(text: str) -> bytes | None:
 
 
 def _check_header(header: Any) -> None:
-    fields = _fold(header) if type(header) is dict else {}
+    fields = header if type(header) is dict else {}
     kind, algorithm = fields.get("typ", ""), fields.get("alg", "")
-    if type(kind) is not str or kind.upper() != "JWT":
-        raise TokenError(f"not supported type {quote(str(kind))}")
-    if type(algorithm) is not str or algorithm.lower() not in _ALGORITHMS:
-        raise TokenError(f"unexpected {quote(str(algorithm))} algorithm")
+    if type(kind) is not str or type(algorithm) is not str:
+        raise TokenError("header is not one of a token")
+    if kind.upper() != "JWT":
+        raise TokenError(f"not supported type {quote(kind)}")
+    if algorithm.lower() not in _ALGORITHMS:
+        raise TokenError(f"unexpected {quote(algorithm)} algorithm")
 
 
 def _identify(claims: dict[str, Any]) -> tuple[str, int]:
@@ -126,7 +129,7 @@ def _identify(claims: dict[str, Any]) -> tuple[str, int]:
 
 def _json(data: bytes) -> Any:
     try:
-        return msgspec.json.decode(data)
+        return _fold(msgspec.json.decode(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TokenError(str(error)) from None
 

@@ -12,14 +12,24 @@ from jetstream_py.subject import covers
 
 MISSING = "account missing"
 INVALID = "account validation failed"
+EXPIRED = "Account JWT has expired"
 
 
 class AccountError(Exception):
     """An account that cannot be had; the text says why."""
 
+    @property
+    def reason(self) -> str:
+        """Why a user of the account is refused."""
+        return f"Account JWT lookup error: {self}"
 
-class NotPinned(AccountError):
-    """An account that this server is told not to serve."""
+
+class AccountRefused(AccountError):
+    """An account that is there, and not to be served."""
+
+    @property
+    def reason(self) -> str:
+        return str(self)
 
 
 class Trust:
@@ -82,11 +92,11 @@ def is_activated(importer: str, wanted: Import, exporter: AccountOptions, now: f
     return (
         token.sub == importer
         and not token.time_issues(now)
-        and not token_revoked(_export_of(wanted, exporter), importer, token.iat)
+        and not _is_revoked(_export_of(wanted, exporter), importer, token.iat)
     )
 
 
-def token_revoked(export: Export | None, importer: str, issued: int) -> bool:
+def _is_revoked(export: Export | None, importer: str, issued: int) -> bool:
     """Has the exporter taken back what it signed until some second, for this importer or for all?"""
     if export is None:
         return True

@@ -22,6 +22,7 @@ class XKey:
     __slots__ = ("_key", "public")
 
     def __init__(self, seed: str) -> None:
+        nkey.require_nacl()
         from nacl.public import PrivateKey
 
         kind, raw = nkey.decode_seed(seed)

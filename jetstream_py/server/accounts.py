@@ -14,6 +14,7 @@ Services may be chained.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from jetstream_py.config.options import Options
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
+
+
+def _pass_over(
+    subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+) -> None:
+    return None
 
 
 class StreamImport:
@@ -66,6 +73,8 @@ class Account:
         self.services: list[ServiceImport] = []
         self._shadows: dict[Sub, list[tuple[Router, Sub]]] = {}
         self._internal: Internal | None = None
+        self.replies = b"_R_." + broker.new_token()  # before the reply subjects of services
+        self._hears_answers = False
         self.configure(options)
 
     @property
@@ -109,6 +118,12 @@ class Account:
         if shadows:
             self._shadows[sub] = shadows
 
+    def hear_answers(self) -> None:
+        """Whoever answers a request of another account is never told that nobody waits for it."""
+        if not self._hears_answers:
+            self._hears_answers = True
+            self.internal.subscribe(self.replies + b".>", _pass_over)
+
     # -- imports ----------------------------------------------------------------------------------
 
     def connect(self, accounts: dict[str, Account]) -> None:
@@ -136,7 +151,7 @@ class Account:
                 self.streams.append(StreamImport(exporter, rename))
         if self.streams:
             for sub in list(self.router.sublist.subscriptions()):
-                if sub.via is None:
+                if sub.via is None and sub.handler is None:
                     self._cast(sub)
 
     def export_for(self, importer: str, imported: Import) -> Export | None:
@@ -155,6 +170,9 @@ class Account:
         return None
 
 
+Find = Callable[[str], AccountOptions | None]
+
+
 class Accounts:
     """All accounts of a server, by name."""
 
@@ -171,7 +189,9 @@ class Accounts:
             mappings = (*general.mappings, *options.mappings)
             wanted[GLOBAL_ACCOUNT] = msgspec.structs.replace(general, mappings=mappings)
         wanted.setdefault(options.system_account, AccountOptions(options.system_account))
-        gone = [self.by_name.pop(name) for name in list(self.by_name) if name not in wanted]
+        gone = []
+        if options.authorization.operator is None:
+            gone = [self.by_name.pop(name) for name in list(self.by_name) if name not in wanted]
         for name, settings in wanted.items():
             account = self.by_name.get(name)
             if account is None:
@@ -184,3 +204,28 @@ class Accounts:
     def connect(self) -> None:
         for account in self.by_name.values():
             account.connect(self.by_name)
+
+    # -- operator mode: accounts come when they are needed -----------------------------------------
+
+    def load(self, name: str, find: Find) -> Account | None:
+        """An account by its token, with all that it imports from."""
+        options = find(name)
+        if options is None:
+            return None
+        account = self.by_name[name] = Account(self._broker, options)
+        self._load_exporters(account, find)
+        return account
+
+    def change(self, options: AccountOptions, find: Find) -> None:
+        account = self.by_name.get(options.name)
+        if account is None:
+            return
+        account.configure(options)
+        self._load_exporters(account, find)
+        self.connect()
+
+    def _load_exporters(self, account: Account, find: Find) -> None:
+        for imported in account.options.imports:
+            if imported.account not in self.by_name:
+                self.load(imported.account, find)
+        account.connect(self.by_name)

@@ -11,17 +11,30 @@ from __future__ import annotations
 import hmac
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import msgspec
 
 from jetstream_py import nkey
-from jetstream_py.config.account_options import AuthCallout, User
+from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+
+if TYPE_CHECKING:
+    from jetstream_py.jwt.callout import House
 
 NOBODY: Final = User()
 _BCRYPT_LONGEST: Final = 72  # bytes of a password that bcrypt looks at
 _BCRYPT: Final = re.compile(r"\$2[abxy]\$\d\d\$")
+
+
+class Certificate(Protocol):
+    """What a client showed in its TLS handshake."""
+
+    def user(self, known: Collection[str]) -> str:
+        """Which of these users it names, or nothing."""
+        ...
 
 
 class Attempt(NamedTuple):
@@ -31,8 +44,7 @@ class Attempt(NamedTuple):
     nonce: str = ""
     ip: str = ""
     connection_type: str = "STANDARD"
-    names: tuple[str, ...] = ()  # of its certificate
-    no_auth_user: str = ""  # who it is if it says nothing
+    certificate: Certificate | None = None
     now: float = 0.0  # seconds since 1970
 
 
@@ -68,8 +80,14 @@ class Operator(Protocol):
         """Why a connected user has to leave, if it has to."""
         ...
 
+    def account(self, name: str) -> AccountOptions | None: ...
+
     def leaves_at(self, user: User, now: float) -> float | None:
         """The second at which it has to leave in any case."""
+        ...
+
+    def house(self, callout: AuthCallout) -> House:
+        """Where the users of an auth callout may live."""
         ...
 
 
@@ -79,18 +97,18 @@ class Guard:
     def __init__(self, options: Options, operator: Operator | None = None) -> None:
         self._auth = auth = options.authorization
         self._operator = operator
-        self._no_auth_user = options.no_auth_user
+        self.no_auth_user = options.no_auth_user
         self._by_certificate = options.tls is not None and options.tls.verify_and_map
         self._by_name = {user.name: user for user in auth.users if not user.nkey}
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
-        self.wants_nonce = bool(self._by_key or operator or options.always_enable_nonce)
+        self.wants_nonce = bool(self._by_key or operator)
 
-    def default(self, no_auth_user: str = "") -> User | None:
+    def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""
         if not self.required:
             return NOBODY
-        return self._user(no_auth_user or self._no_auth_user)
+        return self._user(self.no_auth_user)
 
     def judge(self, attempt: Attempt) -> Verdict:
         client, callout = attempt.client, self._auth.callout
@@ -108,25 +126,28 @@ class Guard:
         if not self.required:
             return User(name=client.user)
         if self._by_certificate:
-            return self._by_peer_names(attempt.names)
+            return self._by_names(attempt)
         if self._operator is not None and client.jwt:
             return self._operator.authenticate(attempt)
         if self._by_key and client.nkey:
             return self._by_signature(client, attempt.nonce)
         if not (client.user or client.password or client.auth_token):
-            return self.default(attempt.no_auth_user) or Refusal()
+            return self.default() or Refusal()
         if self._auth.token:
             holder = User(password=self._auth.token)
             return self._by_secret(holder, client.auth_token, attempt)
         user = self._by_name.get(client.user)
         return Refusal() if user is None else self._by_secret(user, client.password, attempt)
 
-    def _by_peer_names(self, names: tuple[str, ...]) -> Verdict:
-        for name in names:
-            user = self._user(name)
-            if user is not None:
-                return user
-        return Refusal("no user for the certificate")
+    def _by_names(self, attempt: Attempt) -> Verdict:
+        """Users that may not come this way do not hide others that the certificate names, too."""
+        known = [
+            name
+            for name, user in self._by_name.items()
+            if not user.connection_types or attempt.connection_type in user.connection_types
+        ]
+        name = attempt.certificate.user(known) if attempt.certificate is not None else ""
+        return self._user(name) or Refusal("no user for the certificate")
 
     def _by_signature(self, client: ConnectOptions, nonce: str) -> Verdict:
         user = self._by_key.get(client.nkey)
@@ -153,20 +174,38 @@ class Guard:
             return None
         return self._by_name.get(name) or self._by_key.get(name)
 
-    def still(self, user: User, attempt: Attempt) -> User | None:
-        """After a reload: who is this client now? None: nobody who may stay."""
+    def still(self, user: User, attempt: Attempt) -> User | Refusal | None:
+        """After a reload: who is this client now? None: nobody any more, it leaves without a word."""
         if user.jwt:
-            gone = self._operator is None or self._operator.still(user) is not None
-            return None if gone else user
-        if not user.password and not user.nkey:
-            verdict = self.judge(attempt)  # nobody asked who it was, or no_auth_user
-            return verdict if isinstance(verdict, User) else None
-        now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
+            return self._operator.still(user) or user if self._operator is not None else None
+        if not user.password and not user.nkey:  # nobody asked who it was, or it was no_auth_user
+            verdict = self.judge(attempt)
+            return verdict if isinstance(verdict, User) else Refusal()
         if not user.name and not user.nkey:
-            now = User(password=self._auth.token)
-        if now is None or not self.required or now.password != user.password:
+            return user if _equal(self._auth.token, user.password) else Refusal()
+        now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
+        if now is None or now.account != user.account:
             return None
-        return now if now.account == user.account else None
+        if now.password != user.password:
+            return Refusal()
+        verdict = _by_type(now, attempt)
+        return verdict if isinstance(verdict, User) else Refusal()
+
+
+def for_websocket(options: Options) -> Options:
+    """The options by which clients are judged that come by WebSocket: its block may name others."""
+    own = options.websocket
+    if own is None:
+        return options
+    changes: dict[str, object] = {"tls": own.tls}
+    if own.no_auth_user:
+        changes["no_auth_user"] = own.no_auth_user
+    if own.user or own.token:
+        users = (User(name=own.user, password=own.password),) if own.user else ()
+        changes["authorization"] = msgspec.structs.replace(
+            options.authorization, users=users, token=own.token
+        )
+    return msgspec.structs.replace(options, **changes)
 
 
 def _by_type(user: User, attempt: Attempt) -> Verdict:

@@ -14,20 +14,35 @@ import random
 from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
+from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from jetstream_py import limits, nkey
 from jetstream_py.clock import Clock
-from jetstream_py.config.account_options import GLOBAL_ACCOUNT, Permissions, User
+from jetstream_py.config.account_options import (
+    GLOBAL_ACCOUNT,
+    AccountOptions,
+    Permissions,
+    User,
+)
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import quote
 from jetstream_py.log import Log
 from jetstream_py.nuid import Nuid
 from jetstream_py.server import info, proto
 from jetstream_py.server.accounts import Account, Accounts
-from jetstream_py.server.auth import Ask, Attempt, Guard, Later, Operator, Refusal, Verdict
+from jetstream_py.server.auth import (
+    Ask,
+    Attempt,
+    Guard,
+    Later,
+    Operator,
+    Refusal,
+    Verdict,
+    for_websocket,
+)
 from jetstream_py.server.callout import Callout
 from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
@@ -46,6 +61,11 @@ _FIRST_CLIENT_ID = 5  # as a fresh nats-server, which uses the ids before for it
 _NONCE_BYTES = 11
 _LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TOKEN_LENGTH = 6
+
+
+if TYPE_CHECKING:
+    from jetstream_py.jwt.xkey import XKey
+    from jetstream_py.nkey import KeyPair
 
 
 class Events(Protocol):
@@ -113,7 +133,16 @@ class Broker:
         self.loop = loop
         self.chance = chance
         self.timers = Timers(clock)
-        self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+        self._keys: tuple[KeyPair, XKey] | None = None
+        if options.authorization.callout is not None or options.authorization.operator is not None:
+            from jetstream_py.jwt.xkey import XKey
+
+            seeds = [nkey.encode_seed(kind, os.urandom(32)) for kind in (nkey.SERVER, nkey.CURVE)]
+            self._keys = nkey.KeyPair(seeds[0]), XKey(seeds[1])
+            self.server_id, self._xkey = self.keys.public, self.curve.public
+        else:  # then nobody asks for a proof
+            self.server_id = nkey.encode(nkey.SERVER, os.urandom(32))
+            self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
         self.server_name = options.server_name or self.server_id
         self.started_ns = self.config_loaded_ns = clock.now_ns()
         self.host = options.host
@@ -123,9 +152,12 @@ class Broker:
         self._accounts = Accounts(self)
         self.accounts = self._accounts.by_name
         self.operator: Operator | None = None
+        # The parts that live in accounts say what they need when there are others.
+        self.accounts_changed: Callable[[], None] = _nothing
+        self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self._workers = Workers(loop.call_soon_threadsafe)
+        self.workers = Workers(loop.call_soon_threadsafe)
         self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
@@ -146,13 +178,25 @@ class Broker:
         self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
-        self._xkey = nkey.encode(nkey.CURVE, os.urandom(32))
         self._use(options)
+
+    @property
+    def keys(self) -> KeyPair:
+        """What the server signs with."""
+        assert self._keys is not None
+        return self._keys[0]
+
+    @property
+    def curve(self) -> XKey:
+        """What it opens sealed messages with."""
+        assert self._keys is not None
+        return self._keys[1]
 
     def _use(self, options: Options) -> None:
         """Derive everything that depends on options a reload may change."""
         self.options = options
         self.guard = Guard(options, self.operator)
+        self.websocket_guard = Guard(for_websocket(options), self.operator)
         self._rights.clear()
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
@@ -183,7 +227,16 @@ class Broker:
     def bound_websocket(self, host: str, port: int, secure: bool) -> None:
         """As `bound`, for clients that come by WebSocket."""
         self._websocket = (host, port, secure)
+        self._describe(self.options)
+
+    def use_operator(self, operator: Operator, system_account: str) -> None:
+        """Clients are judged by their JWTs from now on."""
+        self.operator = operator
+        if system_account:
+            self.options.system_account = system_account
+            self._accounts.load(system_account, operator.account)
         self._use(self.options)
+        self.accounts_changed()
 
     def bound(self, host: str, port: int) -> None:
         """The listener tells where clients reach us."""
@@ -196,14 +249,16 @@ class Broker:
         """A client connected. The link greets it once it knows its session."""
         session = Session(self, self.default_account, link, self._next_cid, ip, port)
         self._next_cid += 1
-        user = self.guard.default()
+        guard = self.guard_of(session)
+        user = guard.default()
         if user is None:
             session.awaiting_auth = True
         else:
             session.become(user)
-            session.map_by_account()
-            session.implicit_connect = bool(self.options.no_auth_user)
-        if self.guard.wants_nonce:
+            if not guard.required:
+                session.map_by_account()
+            session.implicit_connect = bool(guard.no_auth_user)
+        if guard.wants_nonce:
             session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
         self.total_connections += 1
         self.sessions[session.cid] = session
@@ -214,13 +269,13 @@ class Broker:
     def greet(self, session: Session) -> None:
         """The first INFO; the last, too, when there are too many clients."""
         self.introduce(session)
-        self.admit(session)
+        self.check_room(session)
 
     def introduce(self, session: Session) -> None:
         """The first INFO."""
         session.send(self.info_line(session))
 
-    def admit(self, session: Session) -> None:
+    def check_room(self, session: Session) -> None:
         """Close if there are too many clients."""
         if len(self.sessions) > self.options.max_connections:  # 0 or less: nobody
             error = "maximum connections exceeded"
@@ -283,21 +338,32 @@ class Broker:
 
     def apply(self, options: Options) -> None:
         """Take reloaded options; clients that would no longer get in have to go."""
+        if self.operator is not None:  # its token names the system account
+            options.system_account = self.options.system_account
         self._use(options)
         self.config_loaded_ns = self.clock.now_ns()
-        known = {user.name or user.nkey for user in options.authorization.users}
         for session in list(self.sessions.values()):
             session.apply_options()
             if not session.connected:
                 continue
-            user = self.guard.still(session.identity, self._attempt(session))
-            if user is not None and user.account in self.accounts:
-                self._review(session, user)
-            elif session.user and session.user not in known:
+            user = self.guard_of(session).still(session.identity, self._attempt(session))
+            if isinstance(user, Refusal):
+                self.auth_violation(session, user)
+            elif user is None or user.account not in self.accounts:
                 self.close_session(session, proto.CLIENT_CLOSED)
             else:
-                self.auth_violation(session)
+                self._review(session, user)
+                session.map_by_account()
+                session.count_subs()
+        for account in list(self.accounts.values()):
+            self._trim(account)
         self.flush()
+
+    def _trim(self, account: Account) -> None:
+        """Send away who is too many by the new limits."""
+        most = account.options.max_connections
+        while 0 <= most < len(account.sessions):
+            self._too_many(next(reversed(account.sessions.values())))
 
     def _review(self, session: Session, user: User) -> None:
         """A client stays: as the user that it is now."""
@@ -312,7 +378,7 @@ class Broker:
 
     def authenticate(self, session: Session, client: ConnectOptions) -> None:
         """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
-        verdict = self.guard.judge(self._attempt(session))
+        verdict = self.guard_of(session).judge(self._attempt(session))
         if isinstance(verdict, User | Refusal):
             self._settle(session, verdict)
             return
@@ -327,7 +393,7 @@ class Broker:
 
         if isinstance(verdict, Ask):
             self.callout.ask(session, verdict.callout, done)
-        elif not self._workers.run(verdict, lambda: not session.closed, done):
+        elif not self.workers.run(verdict, lambda: not session.closed, done):
             self.auth_violation(session, Refusal("too many logins at once"))
 
     def _conclude(self, session: Session, verdict: Verdict) -> None:
@@ -352,9 +418,10 @@ class Broker:
         account = self.account_of(verdict)
         most = account.options.max_connections
         if 0 <= most <= len(account.sessions) and session.cid not in account.sessions:
-            error = "maximum account active connections exceeded"
-            self.violation(session, error)
-            self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
+            session.drop_all()
+            session.account.sessions.pop(session.cid, None)
+            session.account, session.identity = account, verdict
+            self._too_many(session)
             return
         session.admit(verdict)
         now = self.clock.now_ns() / 1e9
@@ -365,6 +432,11 @@ class Broker:
         if end is not None:
             self.timers.call_later(max(0.0, end - now), lambda: self._expire(session, verdict))
 
+    def _too_many(self, session: Session) -> None:
+        error = "maximum account active connections exceeded"
+        self.violation(session, error)
+        self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
+
     def _expire(self, session: Session, user: User) -> None:
         if not session.closed and session.identity is user:
             error = "User Authentication Expired"
@@ -372,10 +444,31 @@ class Broker:
             self.close_session(session, proto.AUTHENTICATION_EXPIRED, error)
 
     def _attempt(self, session: Session) -> Attempt:
-        return Attempt(session.connect, session.nonce, session.ip, now=self.clock.now_ns() / 1e9)
+        return Attempt(
+            session.connect,
+            session.nonce,
+            session.ip,
+            session.link.connection_type,
+            session.link.peer(),
+            now=self.clock.now_ns() / 1e9,
+        )
+
+    def guard_of(self, session: Session) -> Guard:
+        """Who judges a client, depending on the way it came."""
+        return self.websocket_guard if session.client_type == "websocket" else self.guard
 
     def account_of(self, user: User) -> Account:
-        return self.accounts.get(user.account, self.default_account)
+        account = self.accounts.get(user.account)
+        if account is None and self.operator is not None:
+            account = self._accounts.load(user.account, self.operator.account)
+            self.accounts_changed()
+        return account or self.default_account
+
+    def use_account(self, options: AccountOptions) -> None:
+        """An account is like this from now on."""
+        assert self.operator is not None
+        self._accounts.change(options, self.operator.account)
+        self.accounts_changed()
 
     def rights_of(self, user: User) -> Rights | None:
         """The compiled permissions of a user, one object for all that have the same."""
@@ -400,6 +493,12 @@ class Broker:
         account.total_connections += 1
         if self.events is not None:
             self.events.connected(session)
+
+    @property
+    def short_name(self) -> bytes:
+        """The server in eight letters."""
+        digest = sha256(self.server_name.encode()).digest()
+        return bytes([_LETTERS[byte % len(_LETTERS)] for byte in digest[:8]])
 
     def new_token(self) -> bytes:
         """A word that nobody can guess."""
@@ -430,7 +529,7 @@ class Broker:
                 tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
-                auth_required=self.guard.required and not hidden,
+                auth_required=self.guard_of(session).required and not hidden,
                 nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,
@@ -468,6 +567,14 @@ class Broker:
             for i, count in enumerate(_traffic(session)):
                 sums[i] += count
         return sums[0], sums[1], sums[2], sums[3]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _unknown_server() -> msgspec.Raw:
+    return msgspec.Raw(b"{}")
 
 
 def _traffic(session: Session) -> tuple[int, int, int, int]:

@@ -21,7 +21,7 @@ from jetstream_py.server.auth import Refusal
 from jetstream_py.version import NATS_VERSION
 
 if TYPE_CHECKING:
-    from jetstream_py.jwt.callout import Question
+    from jetstream_py.jwt.callout import House, Question
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.internal import Internal
     from jetstream_py.server.session import Session
@@ -126,12 +126,20 @@ class _Request:
             payload = broker.curve.open(payload, callout.xkey) or b""
         now = broker.clock.now_ns() / 1e9
         text = payload.decode("utf-8", "replace")
-        verdict = protocol.answer(text, callout, self._question, now, self._may_use)
+        verdict = protocol.answer(text, callout, self._question, now, self._house())
         if isinstance(verdict, judge.Refusal):
             broker.log.error(verdict.reason)
             self._end(Refusal(verdict.reason))
         else:
             self._end(verdict)
+
+    def _house(self) -> House:
+        operator = self._broker.operator
+        if operator is not None:
+            return operator.house(self._callout)
+        from jetstream_py.jwt.callout import Configured
+
+        return Configured(self._callout, self._may_use)
 
     def _may_use(self, account: str) -> bool:
         allowed = self._callout.allowed_accounts

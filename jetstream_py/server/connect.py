@@ -7,6 +7,7 @@ CONNECT changes only what it names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -58,6 +59,11 @@ class ConnectOptions(msgspec.Struct, frozen=True):
         for key in _FOR_SERVERS:
             changed.pop(key, None)
         return msgspec.structs.replace(self, **changed) if changed else self
+
+    def fill(self, credentials: Mapping[str, str]) -> ConnectOptions:
+        """These options, with credentials from elsewhere where they state none."""
+        missing = {name: value for name, value in credentials.items() if not getattr(self, name)}
+        return msgspec.structs.replace(self, **missing) if missing else self
 
 
 # Fields between servers: read, so that a wrong type is refused, and passed over.

@@ -24,11 +24,11 @@ class Info(msgspec.Struct, omit_defaults=True, kw_only=True):
     tls_required: bool = False
     tls_verify: bool = False
     tls_available: bool = False
-    nonce: str = ""
     max_payload: int
     jetstream: bool = False
     client_id: int
     client_ip: str
+    nonce: str = ""
     domain: str = ""
     ldm: bool = False
     connect_urls: list[str] = []

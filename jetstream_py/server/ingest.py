@@ -394,7 +394,8 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
     if receiver is session and not session.echo:
         return False
     if sub.via is not None:
-        pub = pub.renamed(sub.via.rename.to_local(pub.subject))
+        if not pub.kept:
+            pub = pub.renamed(sub.via.rename.to_local(pub.subject))
         sub = sub.via.sub
     if sub.filter is not None and sub.filter(pub.subject):
         return False

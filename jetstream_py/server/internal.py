@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py.server import ingest, series
 from jetstream_py.server.collect import Collector, Sink
-from jetstream_py.server.router import Pub
+from jetstream_py.server.router import Kept, Pub
 from jetstream_py.server.session import NO_LINK, Session
 from jetstream_py.server.sublist import Handler, Sub
 
@@ -36,7 +36,7 @@ class Internal:
     def subscribe(self, subject: bytes, handler: Handler) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
         sub.handler = handler
-        self._account.subscribe(sub)
+        self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
     def collect(self, subject: bytes, handler: Sink) -> Sub:
@@ -52,9 +52,11 @@ class Internal:
         return sub
 
     def unsubscribe(self, sub: Sub) -> None:
-        self._account.unsubscribe(sub)
         collector = sub.collector
-        if collector is not None:
+        if collector is None:
+            self._account.router.unsubscribe(sub)
+        else:
+            self._account.unsubscribe(sub)
             collector.users -= 1
             if not collector.users:
                 del self._collectors[collector.handler]
@@ -77,6 +79,18 @@ class Internal:
         outer, session.behalf = session.behalf, client
         heard = ingest.publish(session, pub, b"%b%b\r" % (headers, data))
         session.behalf = outer
+        self._broker.collectors.drain()
+        if self._broker.dirty:
+            self._broker.flush_soon()
+        return heard
+
+    def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> bool:
+        """Something that the server has to say: nats-server writes these with an empty reply, that is
+        with two blanks, and so do we."""
+        pub = _pub(subject, b"", headers, data)
+        pub.tail = b" " + pub.tail
+        pub.route = self._account.router.route(subject)
+        heard = ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
@@ -140,7 +154,7 @@ class Internal:
             return len(datas)
         heard = 0
         for message in zip(subjects, replies, headers, datas, strict=True):
-            pub = _pub(*message)
+            pub = _pub(*message, Kept)
             pub.route = self._account.router.inbox_route(inbox)
             if not ingest.publish(self._session, pub, b"%b%b\r" % message[2:]):
                 break
@@ -209,8 +223,8 @@ class Internal:
         return bool(route.plain or route.groups)
 
 
-def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes) -> Pub:
+def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes, kind: type[Pub] = Pub) -> Pub:
     size = len(headers) + len(data)
     if headers:
-        return Pub(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
-    return Pub(subject, reply, -1, size, b"%d" % size)
+        return kind(subject, reply, len(headers), size, b"%d %d" % (len(headers), size))
+    return kind(subject, reply, -1, size, b"%d" % size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,9 +14,26 @@ if TYPE_CHECKING:
     from jetstream_py.server.services import ServiceImport
     from jetstream_py.server.session import Session
 
-# Whoever traces a request wants it measured, too.
-_TRACES = (b"X-B3-Sampled", b"X-B3-TraceId", b"B3", b"Uber-Trace-Id", b"traceparent")
 _HUNDRED = 100
+# Whoever traces a request wants it measured, too: headers that say so, and the others that go with them.
+_SAMPLED = {
+    b"Uber-Trace-Id": re.compile(rb"[^:]*:[^:]*:[^:]*:.*[13579bdf]\Z", re.IGNORECASE),
+    b"X-B3-Sampled": re.compile(rb"1\Z"),
+    b"B3": re.compile(rb"(?:1|.*-1(?:-.*)?)\Z"),
+    b"traceparent": re.compile(rb"[^-]*-[^-]*-[^-]*-.*[13579bdf]\Z", re.IGNORECASE),
+}
+_TRACES = (
+    *_SAMPLED,
+    b"X-B3-TraceId",
+    b"X-B3-SpanId",
+    b"X-B3-ParentSpanId",
+    b"tracestate",
+    b"Uber-Ctx",
+)
+
+
+def _canonical(name: bytes) -> str:
+    return "-".join(word.capitalize() for word in name.decode().split("-"))
 
 
 class Measurement:
@@ -39,13 +57,8 @@ class Measurement:
         latency = service.export.latency
         if latency is None:
             return None
-        found = {
-            name.decode(): [value.decode("utf-8", "replace")]
-            for name in _TRACES
-            if (value := header.get(block, name)) is not None
-        }
         if latency.sampling <= 0:
-            return cls(service, client, found) if found else None
+            return cls(service, client, _traces(block)) if _sampled(block) else None
         drawn = service.broker.chance() * _HUNDRED < latency.sampling
         return cls(service, client, {}) if drawn else None
 
@@ -54,6 +67,9 @@ class Measurement:
 
     def expired(self) -> None:
         self._publish(504, "Service Timeout", None)
+
+    def no_reply(self) -> None:
+        self._publish(400, "Bad Request", None)
 
     def unserved(self) -> None:
         self._publish(503, "Service Unavailable", None)
@@ -86,7 +102,22 @@ class Measurement:
         metric["service"] = max(0, total - answered)
         metric["system"] = 0
         metric["total"] = total + asked
-        service.exporter.internal.publish(latency.subject.encode(), msgspec.json.encode(metric))
+        service.exporter.internal.announce(latency.subject.encode(), msgspec.json.encode(metric))
+
+
+def _sampled(block: bytes) -> bool:
+    return any(
+        (value := header.get(block, name)) is not None and pattern.match(value) is not None
+        for name, pattern in _SAMPLED.items()
+    )
+
+
+def _traces(block: bytes) -> dict[str, list[str]]:
+    return {
+        _canonical(name): [value.decode("utf-8", "replace")]
+        for name in _TRACES
+        if (value := header.get(block, name)) is not None
+    }
 
 
 def _rtt(session: Session | None) -> int:

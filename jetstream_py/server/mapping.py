@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from jetstream_py import limits
 from jetstream_py.config.account_options import Mapping
+from jetstream_py.subject import covers
 from jetstream_py.transforms.make import Transform, compile_transform
 
 Chance = Callable[[], float]
@@ -19,12 +20,13 @@ Chance = Callable[[], float]
 class _Choice:
     """One mapping."""
 
-    __slots__ = ("destinations", "rest", "steady")
+    __slots__ = ("destinations", "rest", "source", "steady")
 
     def __init__(self, mapping: Mapping, chance: Chance) -> None:
         def below(count: int) -> int:
             return int(chance() * count)
 
+        self.source = mapping.source.encode()
         self.destinations: list[tuple[float, Transform]] = []  # weights as running sums
         total = 0
         for destination in mapping.destinations:
@@ -53,7 +55,7 @@ class _Choice:
         return subject if self.rest is None else self.rest
 
     def covers(self, subject: bytes) -> bool:
-        return any(transform(subject) is not None for _, transform in self.destinations)
+        return bool(self.destinations) and covers(self.source, subject)
 
 
 class Mapper:
@@ -71,7 +73,9 @@ class Mapper:
             return known[subject]
         if len(known) >= limits.MAPPING_CACHE:
             known.clear()
-        choice = next((each for each in self._choices if each.covers(subject)), None)
+        choice = None
+        if b"" not in subject.split(b"."):
+            choice = next((each for each in self._choices if each.covers(subject)), None)
         known[subject] = choice
         return choice
 

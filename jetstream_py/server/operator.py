@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jetstream_py.config.account_options import AccountOptions, User
+from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.jwt import OperatorMode, expiry, handle
 from jetstream_py.jwt import Refusal as JwtRefusal
+from jetstream_py.jwt.callout import House, Operated
+from jetstream_py.jwt.mode import CHANGED, GONE, REVOKED
 from jetstream_py.server import proto
 from jetstream_py.server.auth import Ask, Attempt, Later, Refusal, Verdict
 
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
 
+# Why connections are closed when their account changed.
+_REASONS = {
+    REVOKED: proto.REVOKED,
+    GONE: proto.AUTHENTICATION_EXPIRED,
+    CHANGED: proto.AUTHENTICATION_VIOLATION,
+}
 _SERVICES = (b"$SYS.REQ.CLAIMS.*", b"$SYS.REQ.ACCOUNT.*.CLAIMS.*")
 
 
@@ -28,6 +36,7 @@ class OperatorPart:
     def __init__(self, broker: Broker, mode: OperatorMode) -> None:
         self._broker = broker
         self.mode = mode
+        self._ends: dict[str, int] = {}  # the second at which an account's token ends
 
     def serve(self) -> None:
         """Listen for changes of accounts, in the system account."""
@@ -60,6 +69,8 @@ class OperatorPart:
                 self._broker.log.debug(verdict.reason)
             return Refusal(verdict.reason, verdict.answer)
         account = self.mode.account(verdict.account)
+        if account is not None:
+            self._watch(account)
         callout = account.callout if account is not None else None
         if callout is not None and verdict.nkey not in callout.users:
             return Ask(callout)
@@ -74,6 +85,9 @@ class OperatorPart:
 
     def account(self, name: str) -> AccountOptions | None:
         return self.mode.account(name)
+
+    def house(self, callout: AuthCallout) -> House:
+        return Operated(callout, self.mode.trust, self.mode.find)
 
     # -- accounts ---------------------------------------------------------------------------------
 
@@ -104,16 +118,31 @@ class OperatorPart:
         """An account is not what it was: those who do not fit any more leave."""
         broker = self._broker
         broker.use_account(options)
-        for session in list(broker.accounts[options.name].sessions.values()):
-            refusal = self.still(session.identity)
+        self._watch(options)
+        account = broker.accounts.get(options.name)
+        for session in list(account.sessions.values()) if account is not None else ():
+            refusal = self.mode.recheck(session.identity)
             if refusal is not None:
-                self._dismiss(session, refusal)
+                broker.close_session(session, _REASONS[refusal], refusal.answer)
+
+    def _watch(self, options: AccountOptions) -> None:
+        """Be there when the account's token ends."""
+        name, end = options.name, options.expires
+        if end <= 0 or self._ends.get(name) == end:
+            return
+        self._ends[name] = end
+        left = max(0.0, end - self.mode.now())
+        self._broker.timers.call_later(left, lambda: self._ended(name, end))
+
+    def _ended(self, name: str, end: int) -> None:
+        if self._ends.get(name) == end:
+            del self._ends[name]
+            account = self._broker.accounts.get(name)
+            if account is not None and account.options.expires == end:
+                self._leave(name)
 
     def _leave(self, name: str) -> None:
         account = self._broker.accounts.get(name)
         if account is not None:
             for session in list(account.sessions.values()):
-                self._dismiss(session, Refusal("account deleted"))
-
-    def _dismiss(self, session: Session, refusal: Refusal) -> None:
-        self._broker.close_session(session, proto.REVOKED, refusal.text)
+                self._broker.close_session(session, _REASONS[GONE], GONE.answer)

@@ -66,6 +66,8 @@ class SubscribeRule:
         self._deny = [_entry(text) for text in rule.deny]
 
     def allows(self, subject: bytes, queue: bytes) -> bool:
+        if b"" in subject.split(b"."):  # no entry speaks of what is no subject
+            return self._allow is None
         if self._allow is not None and not self._allowed(self._allow, subject, queue):
             return False
         return not any(

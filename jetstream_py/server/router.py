@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import ClassVar
 
 from jetstream_py import limits
 from jetstream_py.config.account_options import Permissions
@@ -91,6 +92,7 @@ class Pub:
         "tail",
     )
 
+    kept: ClassVar[bool] = False  # the subject is not the one it is routed by, and stays what it is
     route: Route  # set once the publish passed its checks
 
     def __init__(self, subject: bytes, reply: bytes, hdr: int, size: int, sizes: bytes) -> None:
@@ -118,6 +120,13 @@ class Pub:
             return self.lead + sub.sid + self.tail
         plain = Pub(self.subject, self.reply, -1, 0, b"%d" % (self.size - self.hdr))
         return plain.head(sub)  # without the headers
+
+
+class Kept(Pub):
+    """A message of a stream on its way to a consumer's inbox."""
+
+    __slots__ = ()
+    kept: ClassVar[bool] = True
 
 
 class Router:

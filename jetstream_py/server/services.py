@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from jetstream_py.timers import Timer
     from jetstream_py.transforms.rename import Rename
 
-REQUEST_INFO = b"Nats-Request-Info"
-
 
 class ServiceImport:
     """One service that an account takes from another."""
@@ -53,6 +51,7 @@ class ServiceImport:
         self.export = export
         self.imported = imported
         self._rename = rename
+        exporter.hear_answers()
         self._sub: Sub = importer.internal.subscribe(rename.local, self.request)
 
     def close(self) -> None:
@@ -67,20 +66,26 @@ class ServiceImport:
         if mapper is not None and (choice := mapper.find(target)) is not None:
             target = mapper.map(choice, target)
         block = self._introduce(block, client)
+        measurement = Measurement.begin(self, block, client)
         if not reply:
+            if measurement is not None:
+                measurement.no_reply()
             return self.exporter.internal.publish(target, payload, b"", block, client)
-        way = self.broker.ways_back.open(self.exporter, self.importer, reply)
-        way.serve(self, block, client)
-        self.broker.ways_back.renew(way)
+        ways = self.broker.ways_back
+        way = ways.open(self.exporter, self.importer, reply, measured=measurement is not None)
+        way.serve(self.export, measurement)
+        ways.renew(way)
         if self.exporter.internal.publish(target, payload, way.reply, block, client):
             return True
-        self.broker.ways_back.close(way)
+        if measurement is not None:
+            measurement.unserved()
+        ways.close(way)
         return False
 
     def _introduce(self, block: bytes, client: Session | None) -> bytes:
         """Say who asks; what a client says itself does not count."""
         if block:
-            block = header.without(block, REQUEST_INFO)
+            block = header.without(block, header.REQUEST_INFO)
         known: dict[str, object] = {"acc": self.importer.name}
         if client is not None:
             known = client.describe()
@@ -88,7 +93,7 @@ class ServiceImport:
                 known["svc"] = self.importer.name
             if not self.imported.share:
                 known = {key: known[key] for key in ("acc", "svc", "rtt") if key in known}
-        return header.extend(block, (REQUEST_INFO, msgspec.json.encode(known)))
+        return header.extend(block, (header.REQUEST_INFO, msgspec.json.encode(known)))
 
 
 class WayBack:
@@ -107,24 +112,25 @@ class WayBack:
         "reply",
     )
 
-    def __init__(self, ways: WaysBack, inside: Account, outside: Account, to: bytes) -> None:
+    def __init__(
+        self, ways: WaysBack, inside: Account, outside: Account, to: bytes, reply: bytes
+    ) -> None:
         self._ways = ways
         self._outside = outside
         self._to = to
         self._once = True
         self.inside = inside
-        self.reply = ways.new_reply()
+        self.reply = reply
         self.patience = limits.SERVICE_REPLY_TIME  # seconds that the next answer may take
         self.deadline = 0.0
         self.measurement: Measurement | None = None
         self._sub = inside.internal.subscribe(self.reply, self._answer)
 
-    def serve(self, service: ServiceImport, block: bytes, client: Session | None) -> None:
+    def serve(self, export: Export, measurement: Measurement | None) -> None:
         """It is for the answers of a service."""
-        export = service.export
         self._once = export.response_type == "singleton"
         self.patience = export.response_threshold or self.patience
-        self.measurement = Measurement.begin(service, block, client)
+        self.measurement = measurement
 
     def _answer(
         self, subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
@@ -156,13 +162,14 @@ class WaysBack:
         self._open: dict[bytes, WayBack] = {}
         self._timer: Timer | None = None
 
-    def new_reply(self) -> bytes:
-        return b"_R_.%b.%b" % (self._broker.new_token(), self._broker.new_token())
-
-    def open(self, inside: Account, outside: Account, to: bytes) -> WayBack:
+    def open(self, inside: Account, outside: Account, to: bytes, measured: bool = False) -> WayBack:
+        broker = self._broker
+        reply = b"%b.%b" % (inside.replies, broker.new_token())
+        if measured:
+            reply += b".%b.T" % broker.short_name
         if len(self._open) >= limits.SERVICE_REPLIES:
             self.close(next(iter(self._open.values())))
-        way = WayBack(self, inside, outside, to)
+        way = WayBack(self, inside, outside, to, reply)
         self.renew(way)
         self._open[way.reply] = way
         if self._timer is None:

@@ -72,7 +72,7 @@ class Link(Protocol):
 
     @property
     def cookies(self) -> Mapping[str, str]:
-        """Credentials that came with the upgrade: jwt, user, password, token."""
+        """Credentials that came with the upgrade: fields of CONNECT."""
         ...
 
     def tls_info(self) -> TlsInfo | None:
@@ -339,7 +339,7 @@ class Session:
             self._refuse_sub(name, queue, sid)
         elif most and subject.count(b".") >= most:
             self._refuse_sub(f"{name}, too many tokens", b"", sid)
-        elif self._has_most_subs():
+        elif self._has_most_subs(len(self.subs)):
             self.send_error("maximum subscriptions exceeded")
         else:
             return True
@@ -349,12 +349,17 @@ class Session:
         rights = self.rights
         return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
 
-    def _has_most_subs(self) -> bool:
-        options, user, account = self.broker.options, self.identity, self.account
-        most = user.max_subscriptions if user.max_subscriptions >= 0 else options.max_subscriptions
-        if most > 0 and len(self.subs) >= most:
-            return True
-        return 0 <= account.options.max_subscriptions <= account.subscriptions
+    def _has_most_subs(self, count: int) -> bool:
+        most = self.broker.options.max_subscriptions
+        limits_of_subs = [self.account.options.max_subscriptions, self.identity.max_subscriptions]
+        if most > 0:
+            limits_of_subs.append(most)
+        return any(0 <= limit <= count for limit in limits_of_subs)
+
+    def count_subs(self) -> None:
+        """After a change of limits: tell a client that it is above them. It keeps what it has."""
+        if self.subs and self._has_most_subs(len(self.subs) - 1):
+            self.send_error("maximum subscriptions exceeded")
 
     def _refuse_sub(self, name: str, queue: bytes, sid: bytes, suffix: str = "") -> None:
         using = f" using queue {proto.shown(queue)}" if queue else ""
@@ -417,7 +422,7 @@ class Session:
         self.pings_out = 0
 
     def _connect(self, text: bytes) -> None:
-        self.connect = client = self.connect.overlay(text)
+        self.connect = client = self.connect.overlay(text).fill(self.link.cookies)
         self.touch()
         if self.rtt is None:  # a first guess, until a ping tells
             self.rtt = (self.last_activity_ns - self.start_ns) / 1e9

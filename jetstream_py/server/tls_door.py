@@ -68,7 +68,7 @@ class TlsDoor(asyncio.Protocol):
             self._secure(b"")
 
     def _admitted(self) -> bool:
-        self._broker.admit(self._connection.session)
+        self._broker.check_room(self._connection.session)
         return not self._connection.session.closed
 
     def _greet(self) -> None:

@@ -89,7 +89,7 @@ class Upgrade(msgspec.Struct, frozen=True):
     browser: bool = False  # wants small frames ...
     whole: bool = False  # ... but a compressed message as one
     forwarded_for: str = ""
-    cookies: dict[str, str] = {}  # jwt, user, password, token
+    cookies: dict[str, str] = {}  # credentials, as fields of CONNECT
 
     def answer(self, headers: tuple[tuple[str, str], ...]) -> bytes:
         digest = hashlib.sha1(self.key.encode() + _GUID, usedforsecurity=False).digest()
@@ -219,7 +219,7 @@ def _credentials(request: Request, options: WebSocket) -> dict[str, str]:
         options.jwt_cookie: "jwt",
         options.user_cookie: "user",
         options.password_cookie: "password",
-        options.token_cookie: "token",
+        options.token_cookie: "auth_token",
     }
     found = {}
     for part in ";".join(request.headers.get("cookie", [])).split(";"):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from jetstream_py.config import ConfigError, UsageError, parse_args, usage
+from jetstream_py.config import UsageError, parse_args, usage
 from jetstream_py.config.account_options import User
 from jetstream_py.config.flag_table import FLAGS
 from jetstream_py.config.reload import get
 from tests.config.helper import ORACLE
+from tests.support.certs import Authority
 
 ALICE = (User("alice", "secret"),)  # type: ignore[arg-type]
 
@@ -30,6 +31,7 @@ SET: list[tuple[list[str], str, object]] = [
     (["--server_name=x"], "server_name", "x"),
     (["-m", "8222"], "http_port", 8222),
     (["--http_port", "-1"], "http_port", 0),
+    (["--https_port", "0"], "https_port", None),
     (["-js"], "jetstream.enabled", True),
     (["-js=false"], "jetstream.enabled", False),
     (["-sd=dir"], "jetstream.store_dir", "dir"),
@@ -116,26 +118,19 @@ def test_signal(word: str, command: str, target: str) -> None:
     assert (invocation.signal, invocation.signal_target) == (command, target)
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["--tls"],
-        ["--tlsverify"],
-        ["--tlscert", "x"],
-        ["--tlskey=x"],
-        ["--tlscacert", "x"],
-        ["-ms", "8443"],
-    ],
-    ids=str,
-)
-def test_tls_is_refused(argv: list[str]) -> None:
-    with pytest.raises(ConfigError, match=r"^the flag --?\w+ needs TLS, which is not supported"):
-        parse_args(argv, {})
+def test_flags_of_tls(tmp_path: Path) -> None:
+    pair = Authority(tmp_path).server()
+    files = ["--tlscert", str(pair.cert), "--tlskey", str(pair.key)]
+    tls = parse_args(files, {}).options.tls
+    assert tls is not None
+    assert (tls.cert_file, tls.key_file, tls.verify) == (str(pair.cert), str(pair.key), False)
+    tls = parse_args([*files, "--tlsverify", "--tlscacert", str(pair.cert)], {}).options.tls
+    assert tls is not None
+    assert (tls.ca_file, tls.verify) == (str(pair.cert), True)
 
 
-def test_hash_as_password_is_refused() -> None:
-    with pytest.raises(ConfigError, match="bcrypt"):
-        parse_args(["--user", "a", "--pass", "$2a$11$abc"], {})
+def test_tls_can_be_turned_off() -> None:
+    assert parse_args(["--tls=false", "--tlscert", "x"], {}).options.tls is None
 
 
 @pytest.mark.parametrize(

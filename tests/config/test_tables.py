@@ -7,19 +7,45 @@ import sys
 from pathlib import Path
 
 import pytest
-from jetstream_py.config.blocks import AUTHORIZATION_KEYS, JETSTREAM_KEYS, LIMIT_KEYS, USER_KEYS
 
 from jetstream_py.config import docs
+from jetstream_py.config.accounts import (
+    ACCOUNT_JETSTREAM_KEYS,
+    ACCOUNT_KEYS,
+    ACCOUNT_LIMIT_KEYS,
+    TRACE_KEYS,
+)
+from jetstream_py.config.authorization import AUTHORIZATION_KEYS, CALLOUT_KEYS
+from jetstream_py.config.exchange import EXPORT_KEYS, IMPORT_KEYS, ORIGIN_KEYS
+from jetstream_py.config.jetstream import JETSTREAM_KEYS, LIMIT_KEYS
 from jetstream_py.config.options import Options
+from jetstream_py.config.permissions import PERMISSION_KEYS, RESPONSE_KEYS, SUBSCRIBE_KEYS
 from jetstream_py.config.reload import get
 from jetstream_py.config.schema import KEYS
 from jetstream_py.config.tables import Table
+from jetstream_py.config.tls import TLS_KEYS
+from jetstream_py.config.users import USER_KEYS
+from jetstream_py.config.websocket import WEBSOCKET_KEYS, WEBSOCKET_LOGIN_KEYS
 from tests.config.helper import oracle
 
 TABLES = {
     "": KEYS,
     "authorization": AUTHORIZATION_KEYS,
-    "authorization users": USER_KEYS,
+    "authorization users[]": USER_KEYS,
+    "authorization users[] permissions": PERMISSION_KEYS,
+    "authorization users[] permissions subscribe": SUBSCRIBE_KEYS,
+    "authorization users[] permissions allow_responses": RESPONSE_KEYS,
+    "authorization auth_callout": CALLOUT_KEYS,
+    "accounts A": ACCOUNT_KEYS,
+    "accounts A exports[]": EXPORT_KEYS,
+    "accounts A imports[]": IMPORT_KEYS,
+    "accounts A imports[] stream": ORIGIN_KEYS,
+    "accounts A jetstream": ACCOUNT_JETSTREAM_KEYS,
+    "accounts A limits": ACCOUNT_LIMIT_KEYS,
+    "accounts A msg_trace": TRACE_KEYS,
+    "tls": TLS_KEYS,
+    "websocket": WEBSOCKET_KEYS,
+    "websocket authorization": WEBSOCKET_LOGIN_KEYS,
     "jetstream": JETSTREAM_KEYS,
     "jetstream limits": LIMIT_KEYS,
 }
@@ -49,10 +75,11 @@ def test_the_oracle_knows_every_key(path: str, tmp_path: Path) -> None:
     for names in groups:
         text = "".join(f"{name}: [[]]\n" for name in names)
         for block in reversed(path.split()):
-            text = f"{block}: [{{\n{text}}}]\n" if block == "users" else f"{block} {{\n{text}}}\n"
+            name, is_array, _ = block.partition("[]")
+            text = f"{name}: [{{\n{text}}}]\n" if is_array else f"{name} {{\n{text}}}\n"
         (tmp_path / "server.conf").write_text("zzz: 1\n" + text)
         lines = oracle(["-t", "-c", "server.conf"], tmp_path, {}).lines
-        unknown = [line for line in lines if "unknown field" in line]
+        unknown = [line for line in lines if "nknown field" in line]
         assert unknown == ['server.conf:1:0: unknown field "zzz"']
 
 

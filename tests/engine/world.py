@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jetstream_py.api.service import ApiService
+from jetstream_py.engine.engine import Engine
 from jetstream_py.engine.jetstream import JetStream
+from jetstream_py.engine.quota import Allowance
 from jetstream_py.engine.settings import Settings
 from jetstream_py.server.internal import Internal
 from jetstream_py.store import Store
@@ -31,16 +33,17 @@ class World:
         self.store = Store(str(path), wake, lazy=sync_interval > 0)
         bus = Internal(broker, broker.default_account)
         soon = self.bench.loop.call_soon
-        self.js = JetStream(
+        self.engine = Engine(
             self.store,
             broker.clock,
             broker.timers,
-            bus,
             soon,
             self._failed,
             settings=Settings(sync_interval=sync_interval),
         )
-        self.js.recover()
+        self.js = JetStream(self.engine, bus)
+        self.js.enable(Allowance())
+        self.engine.begin()
         self.api = ApiService(self.js, 1 << 20)
         self.client = self.bench.client()
         self.client.send(b"SUB _INBOX.* 1\r\n")
@@ -105,5 +108,6 @@ class World:
         self.settle()
         self.api.close()
         self.js.close()
+        self.engine.close()
         self.store.close()
         self.bench.close()

@@ -83,7 +83,9 @@ CASES: dict[str, Make] = {
     "cut": lambda made, account: account.jwt()[:-5],
     "limits": body({"limits": {"conn": 3, "subs": 30, "payload": 5, "leaf": 2, "data": 7}}),
     "JetStream": body({"limits": {"mem_storage": 100, "disk_storage": 200, "streams": 3}}),
-    "tiers": body({"limits": {"tiered_limits": {"R1": {"mem_storage": 9}, "R3": {"disk_storage": -1}}}}),
+    "tiers": body(
+        {"limits": {"tiered_limits": {"R1": {"mem_storage": 9}, "R3": {"disk_storage": -1}}}}
+    ),
     "no connections": body({"limits": {"conn": 0}}),
     "exports": exports(*EXPORTS),
     "more exports than allowed": body({"limits": {"exports": 0}, "exports": EXPORTS[:1]}),
@@ -94,24 +96,38 @@ CASES: dict[str, Make] = {
     "exports, no wildcards": body({"limits": {"wildcards": False}, "exports": EXPORTS[:1]}),
     "export of an unknown type": exports({"subject": "x", "type": "foo"}),
     "export without a type": exports({"subject": "x"}),
-    "stream with a response type": exports({"subject": "x", "type": "stream", "response_type": "Stream"}),
+    "stream with a response type": exports(
+        {"subject": "x", "type": "stream", "response_type": "Stream"}
+    ),
     "stream with latency": exports(
         {"subject": "y", "type": "stream", "service_latency": {"sampling": 5, "results": "r"}}
     ),
     "stream with a threshold": exports({"subject": "q", "type": "stream", "response_threshold": 5}),
-    "service with a negative threshold": exports({"subject": "q", "type": "service", "response_threshold": -5}),
+    "service with a negative threshold": exports(
+        {"subject": "q", "type": "service", "response_threshold": -5}
+    ),
     "unknown response type": exports({"subject": "z", "type": "service", "response_type": "bad"}),
-    "token position on a word": exports({"subject": "q.*", "type": "service", "account_token_position": 1}),
-    "token position without wildcards": exports({"subject": "q.a", "type": "service", "account_token_position": 2}),
-    "token position behind the end": exports({"subject": "q.*", "type": "service", "account_token_position": 9}),
+    "token position on a word": exports(
+        {"subject": "q.*", "type": "service", "account_token_position": 1}
+    ),
+    "token position without wildcards": exports(
+        {"subject": "q.a", "type": "service", "account_token_position": 2}
+    ),
+    "token position behind the end": exports(
+        {"subject": "q.*", "type": "service", "account_token_position": 9}
+    ),
     "latency out of range": exports(
         {"subject": "l", "type": "service", "service_latency": {"sampling": 500, "results": "r.*"}}
     ),
     "export of nothing": exports({"subject": "", "type": "stream"}),
     "export with a blank": exports({"subject": "a b", "type": "stream"}),
     "export with an empty word": exports({"subject": ".a..b.", "type": "stream"}),
-    "exports twice": exports({"subject": "x", "type": "stream"}, {"subject": "x", "type": "stream"}),
-    "services in each other": exports({"subject": "q.*", "type": "service"}, {"subject": "q.a", "type": "service"}),
+    "exports twice": exports(
+        {"subject": "x", "type": "stream"}, {"subject": "x", "type": "stream"}
+    ),
+    "services in each other": exports(
+        {"subject": "q.*", "type": "service"}, {"subject": "q.a", "type": "service"}
+    ),
     "imports": imports(
         {"subject": "s.>", "type": "stream", "local_subject": "in.>"},
         {"subject": "lh", "type": "service", "local_subject": "lh2"},
@@ -122,8 +138,12 @@ CASES: dict[str, Make] = {
     "import of nothing": imports({"subject": "", "type": "stream"}),
     "import without a type": imports({"subject": "s.a"}),
     "import that shares": imports({"subject": "s.a", "type": "stream", "share": True}),
-    "import with two names": imports({"subject": "s.a", "type": "stream", "to": "x", "local_subject": "y"}),
-    "import with too many wildcards": imports({"subject": "s.*", "type": "stream", "local_subject": "y.*.*"}),
+    "import with two names": imports(
+        {"subject": "s.a", "type": "stream", "to": "x", "local_subject": "y"}
+    ),
+    "import with too many wildcards": imports(
+        {"subject": "s.*", "type": "stream", "local_subject": "y.*.*"}
+    ),
     "two services under one name": imports(
         {"subject": "l", "type": "service", "local_subject": "x"},
         {"subject": "lh", "type": "service", "local_subject": "x"},
@@ -148,13 +168,17 @@ CASES: dict[str, Make] = {
     "mappings": body({"mappings": {
         "a": [{"subject": "b", "weight": 40}, {"subject": "c", "weight": 60}], "w.*": [{"subject": "z.$1"}],
     }}),
-    "mappings to too much": body({"mappings": {"a": [{"subject": "b", "weight": 40}, {"subject": "c"}]}}),
+    "mappings to too much": body(
+        {"mappings": {"a": [{"subject": "b", "weight": 40}, {"subject": "c"}]}}
+    ),
     "mappings to nothing": body({"mappings": {"a": [{"subject": "b..", "weight": 60}]}}),
     "mappings from nothing": body({"mappings": {"a..b": [{"subject": "b", "weight": 60}]}}),
     "mappings in two clusters": body({"mappings": {
         "a": [{"subject": "b", "weight": 80, "cluster": "A"}, {"subject": "b", "weight": 80, "cluster": "B"}],
     }}),
-    "mappings to the same": body({"mappings": {"a": [{"subject": "b", "weight": 3}, {"subject": "b", "weight": 3}]}}),
+    "mappings to the same": body(
+        {"mappings": {"a": [{"subject": "b", "weight": 3}, {"subject": "b", "weight": 3}]}}
+    ),
     "mappings in one cluster": body({"mappings": {
         "a": [{"subject": "b", "weight": 80, "cluster": "A"}, {"subject": "c", "weight": 30, "cluster": "A"}],
     }}),
@@ -171,13 +195,19 @@ CASES: dict[str, Make] = {
     "scope with odd subjects": body({"signing_keys": [
         {"kind": "user_scope", "key": USER.account.public, "template": {"pub": {"allow": ["a..b"]}}},
     ]}),
-    "default permissions": body({"default_permissions": {"pub": {"allow": ["x"]}, "sub": {"deny": ["y"]}}}),
-    "odd default permissions": body({"default_permissions": {"pub": {"allow": ["x q"]}, "sub": {"deny": ["y..z"]}}}),
+    "default permissions": body(
+        {"default_permissions": {"pub": {"allow": ["x"]}, "sub": {"deny": ["y"]}}}
+    ),
+    "odd default permissions": body(
+        {"default_permissions": {"pub": {"allow": ["x q"]}, "sub": {"deny": ["y..z"]}}}
+    ),
     "trace": body({"trace": {"dest": "a.b", "sampling": 50}}),
     "trace to everywhere": body({"trace": {"dest": "a.*", "sampling": 500}}),
     "trace to nowhere": body({"trace": {"dest": "", "sampling": -1}}),
     "callout without users": body({"authorization": {"allowed_accounts": ["*"]}}),
-    "callout of nobody": body({"authorization": {"auth_users": ["x"], "allowed_accounts": ["*", "y"], "xkey": "z"}}),
+    "callout of nobody": body(
+        {"authorization": {"auth_users": ["x"], "allowed_accounts": ["*", "y"], "xkey": "z"}}
+    ),
     "traffic of the owner": body({"cluster_traffic": "owner"}),
     "traffic of others": body({"cluster_traffic": "foo"}),
     "revocations": body({"revocations": {"UABC": 5, "*": 6}}),

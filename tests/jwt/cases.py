@@ -57,11 +57,12 @@ def chain() -> Chain:
     made.preload[made.account.public] = made.account.jwt(nats=nats)
     revocations = {other(made, "REVOKED").public: 0, user_of(made, "REVOKED").public: NOW, "*": 500}
     defaults = {"pub": {"allow": [*PUB, "dx", "{{name()}}"]}, "sub": {"deny": ["dy"]}}
-    for name, nats in {
+    others: dict[str, Claims] = {
         "REVOKED": {"revocations": revocations},
         "NO BEARER": {"limits": {"disallow_bearer": True}},
         "DEFAULTS": {"default_permissions": defaults},
-    }.items():
+    }
+    for name, nats in others.items():
         account = other(made, name)
         made.preload[account.public] = account.jwt(nats=nats)
     first = other(made, "FIRST VERSION")

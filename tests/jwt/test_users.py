@@ -38,8 +38,8 @@ def real(made: Chain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
 @pytest.mark.parametrize("name", CASES)
 def test_verdict(name: str, made: Chain, mode: OperatorMode, real: Server) -> None:
     login = CASES[name](made)
-    verdict = judge(mode, login)
     client, answer = attempt(real, login)
+    verdict = judge(mode, login, client.info["nonce"])
     with client:
         if b"Authorization Violation" in answer:
             assert isinstance(verdict, Refusal)
@@ -61,7 +61,7 @@ def compare(user: User, info: dict[str, Any] | None, mode: OperatorMode) -> None
         return
     assert (user.nkey, user.account) == (info["user"], info["account"])
     assert user.name == info.get("user_name", "")
-    assert _shown(user.permissions) == _sorted(info.get("permissions"))
+    assert shown(user.permissions) == sorted_permissions(info.get("permissions"))
     ends, said = expiry(user, mode.now()), info.get("expires")
     assert (ends is None) == (said is None)
     if ends is not None and said is not None:
@@ -76,28 +76,28 @@ def _info(client: RawClient) -> dict[str, Any] | None:
     return data
 
 
-def _sorted(shown: dict[str, Any] | None) -> dict[str, Any] | None:
-    if shown is None:
+def sorted_permissions(info: dict[str, Any] | None) -> dict[str, Any] | None:
+    if info is None:
         return None
     rules = {
-        name: {kind: sorted({*subjects}) for kind, subjects in shown[name].items()}
+        name: {kind: sorted({*subjects}) for kind, subjects in info[name].items()}
         for name in ("publish", "subscribe")
     }
-    return {**shown, **rules}
+    return {**info, **rules}
 
 
-def _shown(permissions: Permissions | None) -> dict[str, Any] | None:
+def shown(permissions: Permissions | None) -> dict[str, Any] | None:
     """As nats-server shows them."""
     if permissions is None:
         return None
-    shown: dict[str, Any] = {
+    found: dict[str, Any] = {
         "publish": _rule(permissions.publish),
         "subscribe": _rule(permissions.subscribe),
     }
     if given := permissions.responses:
         ttl = round(given.expires * 1e9)
-        shown["responses"] = {"max": given.max, "ttl": ttl}
-    return shown
+        found["responses"] = {"max": given.max, "ttl": ttl}
+    return found
 
 
 def _rule(rule: Rule | None) -> dict[str, list[str]]:

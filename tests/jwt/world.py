@@ -14,12 +14,12 @@ from jetstream_py.config.account_options import Operator as OperatorOptions
 from jetstream_py.config.account_options import User as UserOptions
 from jetstream_py.jwt import OperatorMode, Refusal
 from tests.support.raw import RawClient
-from tests.support.server import ORACLE, Kind, Server
+from tests.support.server import KINDS, Kind, Server
 from tests.support.tokens import Account, Claims, Key, Operator, User
 from tests.support.wire import connect
 
 # Servers that know `operator` in a config file.
-WITH_OPERATOR: tuple[Kind, ...] = (ORACLE,)
+WITH_OPERATOR: tuple[Kind, ...] = KINDS
 NONCE = "AAAAAAAAAAAAAAA"
 INBOX = b"_INBOX.jwt"
 INFO = "$SYS.REQ.USER.INFO"
@@ -64,8 +64,7 @@ class Chain:
     def options(self, **more: Any) -> OperatorOptions:
         return OperatorOptions(
             jwts=(self.operator.jwt(nats=self.operator_nats),),
-            preload=tuple(self.preload.items()),
-            **{"resolver": "memory", **more},
+            **{"resolver": "memory", "preload": tuple(self.preload.items()), **more},
         )
 
     def mode(self, **more: Any) -> OperatorMode:
@@ -73,9 +72,10 @@ class Chain:
         return OperatorMode(self.options(**more), ManualClock(time.time_ns()), self.system.public)
 
 
-def judge(mode: OperatorMode, login: Login, address: str = "127.0.0.1") -> UserOptions | Refusal:
-    sig = login.key.sig(NONCE) if login.sig is None else login.sig
-    return mode.authenticate(Connect(login.jwt, sig), NONCE.encode(), address)
+def judge(mode: OperatorMode, login: Login, nonce: str = NONCE) -> UserOptions | Refusal:
+    """Ours, to a client on this machine."""
+    sig = login.key.sig(nonce) if login.sig is None else login.sig
+    return mode.authenticate(Connect(login.jwt, sig), nonce.encode(), "127.0.0.1")
 
 
 def attempt(server: Server, login: Login) -> tuple[RawClient, bytes]:
@@ -114,7 +114,7 @@ def _frames(client: RawClient, count: int) -> Iterable[bytes]:
         frame = client.read_frame()
         if frame == b"PING\r\n":
             client.send(b"PONG\r\n")
-        else:
+        elif not frame.startswith(b"INFO "):
             count -= 1
             yield frame
 

@@ -12,6 +12,7 @@ from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.monitor.view import JetStreamView
 from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.subject import matches
+from jetstream_py.timers import Timers
 
 SECOND = 1_000_000_000
 
@@ -154,6 +155,7 @@ class FakeBroker:
     traffic: tuple[int, int, int, int] = (0, 0, 0, 0)
 
     def __post_init__(self) -> None:
+        self.timers = Timers(self.clock)
         self.started_ns = self.config_loaded_ns = self.clock.now_ns()
 
     def totals(self) -> tuple[int, int, int, int]:

@@ -12,7 +12,7 @@ import socket
 import struct
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tests.support.wire import PONG, frame_end
 
@@ -35,7 +35,7 @@ class RawClient:
         self.eof = False
         self.info: dict[str, Any] = {}
 
-    def __enter__(self) -> RawClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -78,6 +78,14 @@ class RawClient:
             if not self._fill(deadline):
                 raise Silence(f"closed before {mark!r}; received: {self._seen()}")
         return self._take(at + len(mark))
+
+    def read(self, size: int, timeout: float | None = None) -> bytes:
+        """So many bytes."""
+        deadline = self._deadline(timeout)
+        while len(self.buffer) < size:
+            if not self._fill(deadline):
+                raise Silence(f"closed before {size} bytes; received: {self._seen()}")
+        return self._take(size)
 
     def read_frame(self, timeout: float | None = None) -> bytes:
         """One line, with its payload if it has one."""

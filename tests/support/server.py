@@ -117,10 +117,12 @@ class Server:
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")
 
-    def wait_for_log(self, text: str, timeout: float = STOP_TIMEOUT) -> str:
-        """The log, once it holds the text."""
+    def wait_for_log(
+        self, text: str, timeout: float = STOP_TIMEOUT, count: int = 1, start: int = 0
+    ) -> str:
+        """The log, or its part from `start` on, once it holds the text, or holds it so many times."""
         deadline = time.monotonic() + timeout
-        while text not in (log := self.log()):
+        while (log := self.log()[start:]).count(text) < count:
             assert time.monotonic() < deadline, f"no {text!r} in the log:\n{log[-3000:]}"
             self._tick()
         return log
@@ -180,6 +182,7 @@ class Servers:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.servers: list[Server] = []
+        self.started = 0
 
     def __enter__(self) -> Servers:
         return self
@@ -201,7 +204,8 @@ class Servers:
         port: int = -1,
         host: str | None = "127.0.0.1",
     ) -> Server:
-        directory = self.directory / f"{len(self.servers)}-{kind}"
+        self.started += 1
+        directory = self.directory / f"{self.started}-{kind}"
         directory.mkdir()
         server = Server(kind, directory, config, flags, port, host)
         self.servers.append(server)

@@ -13,6 +13,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from jetstream_py import limits
+from jetstream_py.server.monitor.history import Sampler
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
 from jetstream_py.server.sockets import listening
@@ -37,6 +38,7 @@ class Monitor:
         self._socket = sock
         self._state = state
         self._server: HttpServer | None = None
+        self._sampler = Sampler(broker, state)
         self._starting = asyncio.create_task(self._start(), name="monitor-start")
 
     async def _start(self) -> None:
@@ -54,6 +56,7 @@ class Monitor:
 
     async def close(self) -> None:
         """Stop listening and let answers under way end."""
+        self._sampler.close()
         if self._server is None:
             self._starting.cancel()
         await asyncio.gather(self._starting, return_exceptions=True)

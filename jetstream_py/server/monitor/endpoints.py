@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from jetstream_py import gotext
-from jetstream_py.server.monitor import cluster, debug
+from jetstream_py.server.monitor import bundle, cluster, debug
 from jetstream_py.server.monitor.accountz import accountz
 from jetstream_py.server.monitor.accstatz import accstatz, unused
 from jetstream_py.server.monitor.connz import ConnzOptions, connz
@@ -26,7 +26,6 @@ from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.subsz import SubszOptions, subsz
 from jetstream_py.server.monitor.varz import varz
 from jetstream_py.server.monitor.view import BrokerView
-from jetstream_py.version import NATS_VERSION, __version__
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain; charset=utf-8"
@@ -107,6 +106,11 @@ def _healthz(request: Request) -> Answer:
     request.state.count("/healthz")
     code, health = healthz(request.broker, HealthzOptions.from_query(request.query))
     return json_answer(compact(health), code)
+
+
+def _history(request: Request) -> Answer:
+    request.state.count("/history")
+    return json_answer(compact(request.state.history.columns()))
 
 
 def _accountz(request: Request) -> Answer:
@@ -193,26 +197,21 @@ ENDPOINTS: Final[Mapping[str, Page]] = {
     "/raftz": Page(_raftz),
     "/stacksz": Page(_stacksz),
     "/debug/vars": Page(_debug_vars),
+    "/history": Page(_history, "Last hour"),
 }
 
 
 def _index(request: Request) -> Answer:
     request.state.count("/")
     base = base_path(request.broker.options.http_base_path)
-    links = "\n".join(
-        f'<li><a href="{html.escape(base + path)}">{page.title}</a> <code>{path}</code></li>'
-        for path, page in ENDPOINTS.items()
-        if page.title
-    )
-    name = html.escape(request.broker.server_name)
-    text = (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>jetstream-py</title>'
-        "<style>body{font-family:system-ui,sans-serif;margin:2rem}li{margin:.4rem 0}"
-        "code{color:#777}</style></head>\n<body>\n<h1>jetstream-py</h1>\n"
-        f"<p>{name}, version {__version__}, compatible with nats-server {NATS_VERSION}</p>\n"
-        f"<ul>\n{links}\n</ul>\n</body>\n</html>\n"
-    )
-    return Answer(200, HTML, text.encode())
+    links = {path: page.title for path, page in ENDPOINTS.items() if page.title}
+    body = bundle.index(base, request.broker.server_name, links)
+    return Answer(200, HTML, body, bundle.HEADERS)
+
+
+def _file(path: str) -> Endpoint:
+    file = bundle.FILES[path]
+    return lambda request: Answer(200, file.content_type, file.body, bundle.HEADERS)
 
 
 # -- routing ---------------------------------------------------------------------------------------
@@ -236,6 +235,8 @@ def answer(broker: BrokerView, state: MonitorState, target: str) -> Answer:
         endpoint: Endpoint = _index
     elif path.startswith(base + "/") and path[len(base) :] in ENDPOINTS:
         endpoint = ENDPOINTS[path[len(base) :]].answer
+    elif path.startswith(base + "/") and path[len(base) :] in bundle.FILES:
+        endpoint = _file(path[len(base) :])
     else:
         return NOT_FOUND
     try:

@@ -18,9 +18,11 @@ from typing import Final
 from aiohttp import web
 
 from jetstream_py import limits
-from jetstream_py.server.monitor.endpoints import TEXT, Answer, answer
+from jetstream_py.server.monitor.endpoints import TEXT, Answer
+from jetstream_py.server.monitor.respond import Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
+from jetstream_py.server.monitor.views import Visitor
 
 LINGER: Final = 1.0  # for the rest of a body that nobody wants
 SHUTDOWN: Final = 1.0
@@ -62,14 +64,15 @@ class HttpServer:
         return self._web() if len(self._web.connections) < limits.MONITOR_CONNECTIONS else _Refuse()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        reply = self._answer(_target(request))
-        if reply.render is not None:
-            body = await asyncio.get_running_loop().run_in_executor(None, reply.render)
-            reply = reply._replace(body=body)
-        response = _response(reply)
+        response = web.Response()
         # Written here and not by aiohttp afterwards, so that the time limit covers it.
         try:
             async with asyncio.timeout(limits.MONITOR_REQUEST_TIME):
+                reply = await self._answer(_asked(request))
+                if reply.render is not None:
+                    body = await asyncio.get_running_loop().run_in_executor(None, reply.render)
+                    reply = reply._replace(body=body)
+                response = _response(reply)
                 await response.prepare(request)
                 await response.write_eof()
         except TimeoutError:
@@ -77,11 +80,11 @@ class HttpServer:
                 request.transport.abort()
         return response
 
-    def _answer(self, target: str) -> Answer:
+    async def _answer(self, asked: Asked) -> Answer:
         try:
-            return answer(self._broker, self._state, target)
+            return await respond(self._broker, self._state, asked)
         except Exception as error:
-            self._broker.log.error(f"Monitoring request {target!r} failed: {error!r}")
+            self._broker.log.error(f"Monitoring request {asked.target!r} failed: {error!r}")
             return Answer(500, TEXT, b"Internal Server Error")
 
 
@@ -90,6 +93,16 @@ class _Refuse(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
+
+
+def _asked(request: web.BaseRequest) -> Asked:
+    headers = request.headers
+    visitor = Visitor(
+        ip=request.remote or "",
+        host=headers.get("Host", ""),
+        authorization=headers.get("Authorization", ""),
+    )
+    return Asked(_target(request), request.method, visitor)
 
 
 def _target(request: web.BaseRequest) -> str:

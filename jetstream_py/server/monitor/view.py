@@ -13,6 +13,7 @@ from jetstream_py.clock import Clock
 from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.timers import Timers
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.jsz import JszOptions
@@ -172,6 +173,8 @@ class BrokerView(Protocol):
     def options(self) -> Options: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def timers(self) -> Timers: ...
     @property
     def server_id(self) -> str: ...
     @property

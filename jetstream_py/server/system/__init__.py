@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from jetstream_py.server.system.events import SystemEvents
 from jetstream_py.server.system.table import shared_services, system_services
 
@@ -49,7 +51,12 @@ class System:
         self._reload = reload
         self._served: dict[str, tuple[Account, list[Sub]]] = {}
         self.events = broker.events = SystemEvents(broker, lambda: self._notices)
+        broker.server_block = self._block
         self.attach()
+
+    def _block(self) -> msgspec.Raw:
+        """The server, as answers name it."""
+        return msgspec.Raw(msgspec.json.encode(self._speaker.info()))
 
     def attach(self) -> None:
         """Serve the accounts that there are now. To be called after every change of them."""

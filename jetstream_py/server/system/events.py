@@ -135,4 +135,4 @@ class SystemEvents:
         internal = (account or self._broker.system_account).internal
         where = subject.encode()
         if internal.has_interest(where):
-            internal.publish(where, write(self._notices()))
+            internal.announce(where, write(self._notices()))
