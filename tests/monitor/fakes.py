@@ -73,6 +73,14 @@ class FakeAccount:
 
 
 @dataclass
+class FakeLink:
+    tls: TlsInfo | None = None
+
+    def tls_info(self) -> TlsInfo | None:
+        return self.tls
+
+
+@dataclass
 class FakePeer:
     cid: int
     account: FakeAccount
@@ -89,6 +97,8 @@ class FakePeer:
     out_msgs: int = 0
     out_bytes: int = 0
     stalls: int = 0
+    client_type: str = "nats"
+    tls: TlsInfo | None = None
     connect: ConnectOptions = field(default_factory=ConnectOptions)
     identity: User = field(default_factory=User)
     user: str = ""
@@ -98,6 +108,7 @@ class FakePeer:
 
 @dataclass
 class FakeSession(FakePeer):
+    link: FakeLink = field(default_factory=lambda: FakeLink())
     subs: dict[bytes, FakeSub] = field(default_factory=dict)
     pending: int = 0
 

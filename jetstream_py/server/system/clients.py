@@ -45,7 +45,7 @@ def client_info(peer: PeerView, stop_ns: int = 0) -> ClientInfo:
         name_tag=peer.account.name,
         tags=list(who.tags) or UNSET,
         kind=peer.kind,
-        client_type="nats",
+        client_type=peer.client_type,
     )
     if stop_ns:
         info.rtt = round((peer.rtt or 0.0) * 1e6) * 1000 or UNSET
