@@ -97,8 +97,6 @@ class FakePeer:
     out_msgs: int = 0
     out_bytes: int = 0
     stalls: int = 0
-    client_type: str = "nats"
-    tls: TlsInfo | None = None
     connect: ConnectOptions = field(default_factory=ConnectOptions)
     identity: User = field(default_factory=User)
     user: str = ""
