@@ -44,7 +44,7 @@ class MsgTrace:
 
     def __init__(self, session: Session, dest: bytes, block: bytes, pub: Pub) -> None:
         self._session = session
-        self._dest = dest
+        self.dest = dest
         self._block = block
         self._size = pub.size
         self._events: list[dict[str, object]] = []
@@ -110,7 +110,7 @@ class MsgTrace:
         if b"gzip" in (header.get(self._block, b"Accept-Encoding") or b""):
             body = gzip.compress(body, mtime=0)
             block = header.extend(b"", (b"Content-Encoding", b"gzip"))
-        session.account.internal.announce(self._dest, body, block)
+        session.account.internal.announce(self.dest, body, block)
 
 
 def begin(session: Session, pub: Pub, block: bytes) -> MsgTrace | None:
