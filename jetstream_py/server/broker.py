@@ -157,6 +157,7 @@ class Broker:
         self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
         self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
+        self._guest = f"nats-{self.new_id()[:8]}"
         self.workers = Workers(loop.call_soon_threadsafe)
         self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
@@ -195,8 +196,8 @@ class Broker:
     def _use(self, options: Options) -> None:
         """Derive everything that depends on options a reload may change."""
         self.options = options
-        self.guard = Guard(options, self.operator)
-        self.websocket_guard = Guard(for_websocket(options), self.operator)
+        self.guard = Guard(options, self.operator, self._guest)
+        self.websocket_guard = Guard(for_websocket(options), self.operator, self._guest)
         self._rights.clear()
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
