@@ -9,6 +9,9 @@ other's subjects, and each request opens a way back for its own answer only:
 * it closes when the export's threshold is over, counted from the last answer;
 * there are at most so many of them, the oldest gives way.
 
+Imports may form a circle that no check of a configuration sees, because names change on the way. So a request
+passes each import once, and no more than `SERVICE_HOPS` in all: beyond that nobody serves it.
+
 The exporter is told who asks by the header `Nats-Request-Info`: the account, and everything about the client
 if the importer shares it.
 """
@@ -52,6 +55,7 @@ class ServiceImport:
         self.export = export
         self.imported = imported
         self._rename = rename
+        self._busy = False  # with a request, which is still on its way
         exporter.hear_answers()
         self._sub: Sub = importer.internal.subscribe(rename.local, self.request)
 
@@ -62,6 +66,19 @@ class ServiceImport:
         self, subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
     ) -> bool:
         """Take a request over. False: nobody is there to serve it."""
+        ways = self.broker.ways_back
+        if self._busy or not ways.enter():
+            return False
+        self._busy = True
+        try:
+            return self._pass_on(subject, reply, block, payload, client)
+        finally:
+            self._busy = False
+            ways.leave()
+
+    def _pass_on(
+        self, subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+    ) -> bool:
         target = self._rename.to_exported(subject)
         mapper = self.exporter.mapper
         if mapper is not None and (choice := mapper.find(target)) is not None:
@@ -175,6 +192,20 @@ class WaysBack:
         self._broker = broker
         self._open: dict[bytes, WayBack] = {}
         self._timer: Timer | None = None
+        self._depth = self._hops = 0  # of the message that is on its way
+
+    def enter(self) -> bool:
+        """A message comes to an import. False: it has passed enough of them."""
+        if self._hops >= limits.SERVICE_HOPS:
+            return False
+        self._hops += 1
+        self._depth += 1
+        return True
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._hops = 0
 
     def open(self, inside: Account, outside: Account, to: bytes, measured: bool = False) -> WayBack:
         broker = self._broker
