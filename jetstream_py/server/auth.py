@@ -94,9 +94,7 @@ class Operator(Protocol):
 class Guard:
     """Judges clients by the server's options."""
 
-    def __init__(
-        self, options: Options, operator: Operator | None = None, guest: str = ""
-    ) -> None:
+    def __init__(self, options: Options, operator: Operator | None = None, guest: str = "") -> None:
         """`guest` is what the server calls clients without a name where only operators have one."""
         self._auth = auth = options.authorization
         self._operator = operator
