@@ -85,6 +85,8 @@ class FakePeer:
     cid: int
     account: FakeAccount
     kind: str = "Client"
+    client_type: str = "nats"
+    tls: TlsInfo | None = None
     ip: str = "127.0.0.1"
     port: int = 50000
     start_ns: int = 0
@@ -95,8 +97,6 @@ class FakePeer:
     out_msgs: int = 0
     out_bytes: int = 0
     stalls: int = 0
-    client_type: str = "nats"
-    tls: TlsInfo | None = None
     connect: ConnectOptions = field(default_factory=ConnectOptions)
     identity: User = field(default_factory=User)
     user: str = ""

@@ -81,6 +81,10 @@ def describe(peer: PeerView, now_ns: int, pending: int, tls: TlsInfo | None) -> 
         lang=said.lang or UNSET,
         version=said.version or UNSET,
     )
+    if peer.tls is not None:
+        info.tls_version = peer.tls.version
+        info.tls_cipher_suite = peer.tls.cipher_suite
+        info.tls_first = peer.tls.first or UNSET
     if peer.stop_ns:
         info.stop = gotext.rfc3339_nano(peer.stop_ns)
         info.reason = peer.reason
@@ -104,6 +108,8 @@ def identify(info: ConnInfo, peer: PeerView, tls: TlsInfo | None) -> None:
     info.authorized_user = user_name(peer) or UNSET
     info.account = account if named else UNSET
     info.name_tag = account if named or not peer.stop_ns else UNSET
+    if peer.tls is not None and peer.tls.chain and not peer.stop_ns:
+        info.tls_peer_certs = peer.tls.peer_certs()
 
 
 def list_subs(info: ConnInfo, peer: PeerView, details: bool, room: int) -> int:

@@ -13,6 +13,7 @@ from jetstream_py.clock import Clock
 from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.timers import Timers
 
 if TYPE_CHECKING:
@@ -100,6 +101,10 @@ class PeerView(Protocol):
     @property
     def kind(self) -> str: ...
     @property
+    def client_type(self) -> str: ...
+    @property
+    def tls(self) -> TlsInfo | None: ...
+    @property
     def ip(self) -> str: ...
     @property
     def port(self) -> int: ...
@@ -119,10 +124,6 @@ class PeerView(Protocol):
     def out_bytes(self) -> int: ...
     @property
     def stalls(self) -> int: ...
-    @property
-    def client_type(self) -> str: ...
-    @property
-    def tls(self) -> TlsInfo | None: ...  # of a closed one
     @property
     def connect(self) -> ConnectOptions: ...
     @property
