@@ -136,7 +136,6 @@ STEPS = (
     system("server request accounts", '"APP"'),
     system("server request accounts --account APP", '"account_name":"APP"'),
     system("server request jetstream-health", '"status":"ok"'),
-    system("server request expvar", '"memstats":'),
     system("server request raft", '"data":{}'),
     system("server request routes", '"routes":[]'),
     system("server request gateways", '"outbound_gateways":{}'),
