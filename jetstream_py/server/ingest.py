@@ -284,6 +284,7 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
         or (rule is not None and not rule.allows(pub.subject))
     )
     once = pub.reply or pub.subject.startswith(USED_ONCE)
+    steady = steady and session.mapper is session.account.mapper
     if steady and session.fast and not once and not pub.guarded:
         router.remember(line, pub, session.lines)
     return pub
