@@ -61,7 +61,7 @@ def check_update(
     draft = check_config(check_config(new, rules, pedantic), rules, pedantic)
     steps.check_single(draft)
     check_changes(old, draft)
-    steps.check_max_consumers(draft, rules)
+    steps.check_max_consumers(draft, rules.account)
     if draft.sealed:
         seal(draft)
     subjects.settle_republish(draft)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from jetstream_py.api.errors import E, error
@@ -35,6 +35,18 @@ class Rules(NamedTuple):
     lookup: Lookup = _no_streams
     streams: int = 0
     others: Callable[[StreamConfig], int] = _no_bytes  # what other streams of its kind reserve
+    tiers: Mapping[
+        str, AccountLimits
+    ] = {}  # by the number of copies, "R1"; none: `account` for all
+
+    def limits_for(self, config: StreamConfig) -> AccountLimits:
+        """Of the tier that the stream belongs to."""
+        if not self.tiers:
+            return self.account
+        limits = self.tiers.get(f"R{max(1, config.num_replicas)}")
+        if limits is None:
+            raise error(E.NO_LIMITS)
+        return limits
 
 
 NO_LIMITS: Final = Rules()

@@ -18,7 +18,7 @@ from jetstream_py.api.stream_rules import (
     Rules,
     Step,
 )
-from jetstream_py.api.types import Placement, StreamConfig
+from jetstream_py.api.types import AccountLimits, Placement, StreamConfig
 from jetstream_py.gotext import duration
 
 
@@ -67,15 +67,15 @@ def check_limits(draft: StreamConfig, step: Step) -> None:
 
 def check_account(config: StreamConfig, rules: Rules) -> None:
     """The limits of the account, before the configuration itself is looked at."""
-    account = rules.account
-    if 0 < account.max_streams <= rules.streams and rules.lookup(config.name) is None:
+    limits = rules.limits_for(config)
+    if 0 < limits.max_streams <= rules.streams and rules.lookup(config.name) is None:
         raise error(E.MAXIMUM_STREAMS_LIMIT)
-    check_max_consumers(config, rules)
-    check_reservation(config, most_bytes(account, config.storage), rules.others(config))
+    check_max_consumers(config, limits)
+    check_reservation(config, most_bytes(limits, config.storage), rules.others(config))
 
 
-def check_max_consumers(draft: StreamConfig, rules: Rules) -> None:
-    if 0 < rules.account.max_consumers < draft.max_consumers:
+def check_max_consumers(draft: StreamConfig, limits: AccountLimits) -> None:
+    if 0 < limits.max_consumers < draft.max_consumers:
         raise error(E.MAXIMUM_CONSUMERS_LIMIT)
 
 

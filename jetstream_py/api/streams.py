@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from jetstream_py.api import advisories
 from jetstream_py.api import responses as r
@@ -27,6 +27,7 @@ from jetstream_py.api.stream_config import (
 from jetstream_py.api.times import ZERO_TIME, time_text
 from jetstream_py.api.types import (
     AccountInfo,
+    AccountLimits,
     ApiStats,
     ClusterInfo,
     StreamConfig,
@@ -34,7 +35,7 @@ from jetstream_py.api.types import (
     StreamState,
     Tier,
 )
-from jetstream_py.engine.quota import Allowance
+from jetstream_py.engine.quota import TIER, Allowance
 from jetstream_py.gotext import utf8
 from jetstream_py.version import API_LEVEL
 
@@ -46,25 +47,33 @@ if TYPE_CHECKING:
 NAMES_PAGE = 1024
 LIST_PAGE = 256
 SUBJECTS_PAGE = 100_000
+# What an account with tiers is said to have beside them.
+NOTHING = AccountLimits(0, 0, 0, 0, 0, 0, 0)
 
 
 def account_info(request: Request) -> bytes:
     js, service = request.js, request.service
     allowance = js.allowance or Allowance()
-    usage = Tier(
+    usage = Tier(  # all of it is in one tier: there are no streams with more copies
         memory=js.used("memory"),
         storage=js.used("file"),
         reserved_memory=js.reserved("memory"),
         reserved_storage=js.reserved("file"),
         streams=len(js.streams),
         consumers=js.consumers(),
-        limits=allowance.flat,
+        limits=allowance.limits,
     )
+    tiers = {
+        name: usage if name == TIER else Tier(limits=limits)
+        for name, limits in allowance.tiers.items()
+    }
+    total = replace(usage, limits=NOTHING) if tiers else usage
     return r.account_info(
         AccountInfo(
-            **{name: getattr(usage, name) for name in Tier.__struct_fields__},
+            **{name: getattr(total, name) for name in Tier.__struct_fields__},
             domain=js.settings.domain,
             api=ApiStats(level=API_LEVEL, total=service.total, errors=service.errors),
+            tiers=tiers,
         )
     )
 
@@ -76,7 +85,7 @@ def create(request: Request) -> bytes:
     if not exists:
         advisories.stream_action(request.js, config.name, "create")
     details = describe(request.js, stream)
-    return r.stream_created(msgspec.structs.replace(details, domain=""))  # the only one without
+    return r.stream_created(replace(details, domain=""))  # the only one without
 
 
 def update(request: Request) -> bytes:
@@ -112,7 +121,8 @@ def _rules(js: JetStream) -> Rules:
         own = max(0, stream.config.max_bytes) if stream is not None and same else 0
         return js.reserved(config.storage) - own
 
-    return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others)
+    tiers = js.allowance.tiers if js.allowance is not None else {}
+    return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
 
 
 # What a stream may ask for that this version checks but does not do yet. Batches and schedules are not here:
@@ -143,7 +153,7 @@ def info(request: Request) -> bytes:
     stream = request.js.stream(request.name)
     details = describe(request.js, stream, deleted=options.deleted_details)
     leader = ClusterInfo(leader=request.js.server_name)
-    details = msgspec.structs.replace(details, cluster=leader)
+    details = replace(details, cluster=leader)
     wanted = options.subjects_filter.encode()
     counts = stream.store.subjects(wanted) if wanted else {}
     if not counts:
@@ -151,8 +161,8 @@ def info(request: Request) -> bytes:
     names = sorted(counts)
     offset = max(options.offset, 0)
     page = {utf8(name): counts[name] for name in names[offset : offset + SUBJECTS_PAGE]}
-    state = msgspec.structs.replace(details.state, subjects=page)
-    details = msgspec.structs.replace(details, state=state)
+    state = replace(details.state, subjects=page)
+    details = replace(details, state=state)
     return r.stream_info(details, total=len(names), offset=offset, limit=SUBJECTS_PAGE)
 
 
@@ -208,7 +218,7 @@ def describe(
 ) -> StreamInfo:
     config = stream.config
     if versions:
-        config = msgspec.structs.replace(config, metadata=with_versions(config.metadata))
+        config = replace(config, metadata=with_versions(config.metadata))
     return StreamInfo(
         config=config,
         created=time_text(stream.created_ns),

@@ -10,12 +10,44 @@ from jetstream_py.api.types import AccountLimits
 from jetstream_py.engine.quota import Allowance
 
 if TYPE_CHECKING:
-    from jetstream_py.config.account_options import StreamLimits
+    from jetstream_py.config.account_options import AccountOptions, StreamLimits
     from jetstream_py.server.accounts import Account
     from jetstream_py.server.broker import Broker
 
 
-def account_limits(given: StreamLimits) -> AccountLimits:
+class Allowances:
+    """Of all accounts, by name. What has not changed is the same object as before: with an operator, who
+    may have many accounts, this is asked whenever one comes."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[AccountOptions, Allowance]] = {}
+
+    def find(self, broker: Broker) -> dict[str, Allowance]:
+        """The accounts that have JetStream. Where there is none but the global one, it is that."""
+        system, general = broker.system_account, broker.default_account
+        others = [account for account in broker.accounts.values() if account is not system]
+        alone = others == [general] and broker.options.authorization.operator is None
+        found = {}
+        for account in others:
+            given = account.options
+            if given.jetstream is not None or given.tiers or alone:
+                found[account.name] = self._of(account)
+        self._known = {name: known for name, known in self._known.items() if name in found}
+        return found
+
+    def _of(self, account: Account) -> Allowance:
+        known = self._known.get(account.name)
+        if known is None or known[0] is not account.options:
+            known = self._known[account.name] = (account.options, _allowance(account.options))
+        return known[1]
+
+
+def _allowance(given: AccountOptions) -> Allowance:
+    flat = _limits(given.jetstream) if given.jetstream is not None else AccountLimits()
+    return Allowance(flat, {name: _limits(tier) for name, tier in given.tiers})
+
+
+def _limits(given: StreamLimits) -> AccountLimits:
     return AccountLimits(
         max_memory=given.max_memory,
         max_storage=given.max_store,
@@ -28,28 +60,10 @@ def account_limits(given: StreamLimits) -> AccountLimits:
     )
 
 
-def allowances(broker: Broker) -> dict[str, Allowance]:
-    """The accounts that have JetStream. Where there is none but the global one, it is that."""
-    system = broker.system_account
-    others = [account for account in broker.accounts.values() if account is not system]
-    if others == [broker.default_account] and broker.options.authorization.operator is None:
-        return {broker.default_account.name: _allowance(broker.default_account)}
-    return {
-        account.name: _allowance(account)
-        for account in others
-        if account.options.jetstream is not None or account.options.tiers
-    }
-
-
-def _allowance(account: Account) -> Allowance:
-    given = account.options
-    flat = account_limits(given.jetstream) if given.jetstream is not None else AccountLimits()
-    return Allowance(flat, {name: account_limits(tier) for name, tier in given.tiers})
-
-
-def check_sums(wanted: dict[str, Allowance], most: Mapping[str, int]) -> None:
+def check_sums(wanted: Mapping[str, Allowance], most: Mapping[str, int]) -> None:
     """Accounts cannot be promised more than the server has."""
     for kind in ("memory", "file"):
-        promised = sum(max(0, most_bytes(each.limits, kind)) for each in wanted.values())
-        if 0 < most.get(kind, 0) < promised:
-            raise exceeded(kind)
+        if most.get(kind, 0) > 0:
+            promised = sum(max(0, most_bytes(each.limits, kind)) for each in wanted.values())
+            if promised > most[kind]:
+                raise exceeded(kind)

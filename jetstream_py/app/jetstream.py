@@ -15,7 +15,7 @@ from jetstream_py import limits
 from jetstream_py.api.errors import ApiError
 from jetstream_py.api.service import ApiService
 from jetstream_py.api.system import SystemApi
-from jetstream_py.app.allowances import allowances, check_sums
+from jetstream_py.app.allowances import Allowances, check_sums
 from jetstream_py.app.failure import StartError
 from jetstream_py.app.jsz import JetStreamMonitor, Tenant
 from jetstream_py.config.account_options import GLOBAL_ACCOUNT, StreamLimits
@@ -93,6 +93,7 @@ class JetStreamPart:
         given = broker.options.jetstream.settings
         self._settings = settings = engine_settings(broker.options)
         self._interval_ns = round(settings.sync_interval * 1e9)
+        self._allowances = Allowances()
         self._parts: dict[str, AccountPart] = {}
         self._gone = [0, 0]  # requests and errors of accounts that have no JetStream any more
         self._warned: dict[str, float] = {}
@@ -113,6 +114,8 @@ class JetStreamPart:
             settings,
             self._warn,
         )
+        for name in list(self.engine.parked):
+            broker.find_account(name)
         try:
             self._configure()
         except ApiError as error:
@@ -185,7 +188,7 @@ class JetStreamPart:
         """Give each account what is its own. Raises ApiError if that is more than there is: then accounts
         that have JetStream keep what they had."""
         broker = self._broker
-        wanted = allowances(broker)
+        wanted = self._allowances.find(broker)
         for name, part in list(self._parts.items()):
             if broker.accounts.get(name) is not part.account or self._is_system(part):
                 self._disable(part)
@@ -198,7 +201,9 @@ class JetStreamPart:
                 self._parts[account.name] = self._part(account)
         check_sums(wanted, self.engine.most)
         for name, allowance in wanted.items():
-            self._parts[name].js.enable(allowance)
+            js = self._parts[name].js
+            if js.allowance is not allowance:
+                js.enable(allowance)
 
     def _is_system(self, part: AccountPart) -> bool:
         """Has the account become, or ceased to be, the system account?"""

@@ -32,11 +32,6 @@ class Allowance(NamedTuple):
         """For streams with one copy."""
         return self.tiers.get(TIER, AccountLimits()) if self.tiers else self.flat
 
-    def check_tier(self) -> None:
-        """Are there limits for streams with one copy?"""
-        if self.tiers and TIER not in self.tiers:
-            raise error(E.NO_LIMITS)
-
 
 class Tally:
     """Bytes of streams, by the kind of their storage."""

@@ -161,14 +161,15 @@ def _mappings(claims: AccountClaims) -> tuple[Mapping, ...]:
 
 
 def _stream_limits(claims: JetStreamLimits) -> StreamLimits | None:
-    """None when nothing may be stored. Storage of 0 is none, any other limit of 0 is no limit."""
+    """None when nothing may be stored. Storage of 0 is none, any other limit of 0 is no limit, and some
+    are told to clients as such."""
     if not claims.mem_storage and not claims.disk_storage:
         return None
     return StreamLimits(
         max_memory=claims.mem_storage,
         max_store=claims.disk_storage,
-        max_streams=claims.streams or -1,
-        max_consumers=claims.consumer or -1,
+        max_streams=claims.streams,
+        max_consumers=claims.consumer,
         max_ack_pending=claims.max_ack_pending or -1,
         memory_max_stream_bytes=claims.mem_max_stream_bytes or -1,
         store_max_stream_bytes=claims.disk_max_stream_bytes or -1,

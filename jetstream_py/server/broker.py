@@ -457,11 +457,15 @@ class Broker:
         return self.websocket_guard if session.client_type == "websocket" else self.guard
 
     def account_of(self, user: User) -> Account:
-        account = self.accounts.get(user.account)
+        return self.find_account(user.account) or self.default_account
+
+    def find_account(self, name: str) -> Account | None:
+        """With an operator accounts come when they are first asked for."""
+        account = self.accounts.get(name)
         if account is None and self.operator is not None:
-            account = self._accounts.load(user.account, self.operator.account)
+            account = self._accounts.load(name, self.operator.account)
             self.accounts_changed()
-        return account or self.default_account
+        return account
 
     def use_account(self, options: AccountOptions) -> None:
         """An account is like this from now on."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.certificates import Peer
     from jetstream_py.server.mapping import Mapper
+    from jetstream_py.server.msgtrace import MsgTrace
     from jetstream_py.server.tls_info import TlsInfo
 
 
@@ -170,6 +171,7 @@ class Session:
         "stop_ns",
         "subs",
         "trace",
+        "traced",
     )
 
     kind = "Client"
@@ -192,6 +194,7 @@ class Session:
         self.grants: Grants | None = None  # answers that it may give
         self.mapper: Mapper | None = None
         self.checked = False  # there is a rule or a mapping for what it publishes
+        self.traced: MsgTrace | None = None  # the message that is being delivered, see `msgtrace`
         self.behalf: Session | None = None  # the client that a part of the server acts for
         self.nonce = ""
         self.connect = ConnectOptions()

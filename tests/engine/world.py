@@ -20,7 +20,29 @@ SECOND = 1_000_000_000
 TIMEOUT = 30.0
 
 
-class World:
+class Ticking:
+    """What has a loop and a store."""
+
+    bench: Bench
+    store: Store
+
+    def settle(self) -> None:
+        """Let the loop run until every commit is done."""
+        deadline = time.monotonic() + TIMEOUT
+        self.turn()
+        while not self.store.failed and (self.store.busy or self.store.dirty):
+            assert time.monotonic() < deadline, "a commit never ends"
+            self.turn(0.0005 if self.store.busy else 0.0)  # a thread works: let it
+        self.turn()  # answers that came while the last commit ran
+
+    def turn(self, seconds: float = 0.0) -> None:
+        """One tick of the loop, or a few."""
+        loop = self.bench.loop
+        loop.call_later(seconds, loop.stop) if seconds else loop.call_soon(loop.stop)
+        loop.run_forever()
+
+
+class World(Ticking):
     """A broker with JetStream on a directory; `client` speaks the wire protocol to it."""
 
     def __init__(self, path: Path, sync_interval: float = 0.0, age: float = 0.0) -> None:
@@ -50,21 +72,6 @@ class World:
 
     def _failed(self, error: str) -> None:
         self.failure = error
-
-    def settle(self) -> None:
-        """Let the loop run until every commit is done."""
-        deadline = time.monotonic() + TIMEOUT
-        self.turn()
-        while not self.store.failed and (self.store.busy or self.store.dirty):
-            assert time.monotonic() < deadline, "a commit never ends"
-            self.turn(0.0005 if self.store.busy else 0.0)  # a thread works: let it
-        self.turn()  # answers that came while the last commit ran
-
-    def turn(self, seconds: float = 0.0) -> None:
-        """One tick of the loop, or a few."""
-        loop = self.bench.loop
-        loop.call_later(seconds, loop.stop) if seconds else loop.call_soon(loop.stop)
-        loop.run_forever()
 
     def send(self, subject: str, data: bytes = b"", headers: str = "") -> None:
         """A request, answered when `settle` has run."""

@@ -73,6 +73,14 @@ class FakeAccount:
 
 
 @dataclass
+class FakeLink:
+    tls: TlsInfo | None = None
+
+    def tls_info(self) -> TlsInfo | None:
+        return self.tls
+
+
+@dataclass
 class FakePeer:
     cid: int
     account: FakeAccount
@@ -98,6 +106,7 @@ class FakePeer:
 
 @dataclass
 class FakeSession(FakePeer):
+    link: FakeLink = field(default_factory=lambda: FakeLink())
     subs: dict[bytes, FakeSub] = field(default_factory=dict)
     pending: int = 0
 

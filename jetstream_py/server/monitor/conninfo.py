@@ -13,6 +13,7 @@ from jetstream_py import gotext
 from jetstream_py.server.certificates import PeerCert
 from jetstream_py.server.monitor.details import SubDetail, detail
 from jetstream_py.server.monitor.view import PeerView, SubView
+from jetstream_py.server.tls_info import TlsInfo
 
 GLOBAL_ACCOUNT: Final = "$G"
 REDACTED: Final = "[REDACTED]"
@@ -49,10 +50,13 @@ class ConnInfo(msgspec.Struct, kw_only=True):
     account: str | UnsetType = UNSET
     subscriptions_list: list[str] | UnsetType = UNSET
     subscriptions_list_detail: list[SubDetail] | UnsetType = UNSET
+    jwt: str | UnsetType = UNSET
+    issuer_key: str | UnsetType = UNSET
     name_tag: str | UnsetType = UNSET
+    tags: list[str] | UnsetType = UNSET
 
 
-def describe(peer: PeerView, now_ns: int, pending: int) -> ConnInfo:
+def describe(peer: PeerView, now_ns: int, pending: int, tls: TlsInfo | None) -> ConnInfo:
     end_ns = peer.stop_ns or now_ns
     said = peer.connect
     info = ConnInfo(
@@ -84,11 +88,21 @@ def describe(peer: PeerView, now_ns: int, pending: int) -> ConnInfo:
     if peer.stop_ns:
         info.stop = gotext.rfc3339_nano(peer.stop_ns)
         info.reason = peer.reason
+    if tls is not None:
+        info.tls_version = tls.version
+        info.tls_cipher_suite = tls.cipher_suite
+        info.tls_first = tls.first or UNSET
     return info
 
 
-def identify(info: ConnInfo, peer: PeerView) -> None:
-    """Add who it is."""
+def identify(info: ConnInfo, peer: PeerView, tls: TlsInfo | None) -> None:
+    """Add who it is. A JWT that is as good as a password is not shown."""
+    who = peer.identity
+    info.jwt = (REDACTED if who.bearer else who.jwt) or UNSET
+    info.issuer_key = who.issuer or UNSET
+    info.tags = list(who.tags) or UNSET
+    if tls is not None and tls.chain:
+        info.tls_peer_certs = tls.peer_certs()
     account = peer.account.name
     named = account != GLOBAL_ACCOUNT
     info.authorized_user = user_name(peer) or UNSET

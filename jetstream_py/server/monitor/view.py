@@ -18,6 +18,7 @@ from jetstream_py.timers import Timers
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.jsz import JszOptions
+    from jetstream_py.server.tls_info import TlsInfo
 
 
 class SubView(Protocol):
@@ -88,6 +89,10 @@ class AccountView(Protocol):
     def gone(self) -> Sequence[int]: ...  # traffic of closed connections
 
 
+class LinkView(Protocol):
+    def tls_info(self) -> TlsInfo | None: ...
+
+
 class PeerView(Protocol):
     """A connection, or the record that a closed one leaves behind."""
 
@@ -138,6 +143,8 @@ class PeerView(Protocol):
 class SessionView(PeerView, Protocol):
     """An open connection."""
 
+    @property
+    def link(self) -> LinkView: ...
     def pending_bytes(self) -> int: ...
 
 
