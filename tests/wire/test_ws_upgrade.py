@@ -47,11 +47,9 @@ def test_nonsense_is_malformed(data: bytes) -> None:
 def test_strange_requests_get_an_answer(
     target: bytes, headers: dict[str, bytes], more: bytes
 ) -> None:
-    lines = {
-        **{name: value.encode() for name, value in ws.HEADERS.items()},
-    }
-    given_lines = {**lines, **headers}
-    text = b"".join(name.encode() + b": " + value + b"\r\n" for name, value in given_lines.items())
+    usual = {name: value.encode() for name, value in ws.HEADERS.items()}
+    lines = {**usual, **headers}.items()
+    text = b"".join(name.encode() + b": " + value + b"\r\n" for name, value in lines)
     for start in (b"GET /" + target, b"GET http://" + target, b"GET " + target, target):
         outcome(start + b" HTTP/1.1\r\n" + text + more + b"\r\n\r\n")
 
