@@ -233,3 +233,33 @@ def test_imports_in_a_circle_end() -> None:
     assert b"NATS/1.0 503" in a.read()
     assert not both.bench.broker.ways_back._open
     both.bench.close()
+
+
+def test_unsub_counts_what_comes_by_an_import(shared: Both) -> None:
+    a, b = shared["a"], shared["b"]
+    b.send(b"SUB fromA.> 1\r\nUNSUB 1 2\r\n")
+    a.send(b"PUB ev.x 1\r\n1\r\n" * 4)
+    assert b.read() == b"MSG fromA.ev.x 1 1\r\n1\r\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "subject", "admitted"),
+    [
+        (Rule(allow=("k.*",)), b"k.>", False),
+        (Rule(allow=("l.*.x",)), b"l.>", False),
+        (Rule(deny=("k.*",)), b"k.>", True),
+        (Rule(allow=("m.>",), deny=("m.a.*",)), b"m.a.>", True),
+    ],
+)
+def test_a_wildcard_is_judged_by_what_it_covers(rule: Rule, subject: bytes, admitted: bool) -> None:
+    may = Permissions(publish=rule, subscribe=rule)
+    both = Both(options(AccountOptions("A"), users=(user("careful", "A", may),)))
+    a, careful = both["a"], both["careful"]
+    careful.send(b"SUB %b 1\r\n" % subject)
+    assert (careful.read() == b"") is admitted
+    a.send(b"PUB k.a 1\r\n1\r\nPUB k.a.b 1\r\n2\r\nPUB m.a.b 1\r\n3\r\nPUB m.a.b.c 1\r\n4\r\n")
+    got = careful.read()
+    assert b"MSG k.a 1" not in got
+    assert b"MSG m.a.b 1" not in got
+    assert got.count(b"MSG") == admitted
+    both.bench.close()
