@@ -44,6 +44,8 @@ TLS_HANDSHAKE_BYTES: Final = 64 * 1024
 
 # The HTTP request that becomes a WebSocket: cookies with a JWT or two fit.
 WEBSOCKET_HEAD: Final = 64 * 1024
+# Answers to requests that were refused, when the client does not read them.
+WEBSOCKET_ANSWERS: Final = 16 * 1024
 
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)

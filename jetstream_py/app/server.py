@@ -8,7 +8,6 @@ what is queued for them, and the log has the last word.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import signal
 import sys
 from collections.abc import Mapping
@@ -182,7 +181,9 @@ class App:
         return listener
 
     async def _listen_websocket(self, options: WebSocket) -> WebSocketListener:
-        if importlib.util.find_spec("websockets") is None:
+        from importlib.util import find_spec
+
+        if find_spec("websockets") is None:
             text = "Unable to listen for websocket connections: websockets is not installed"
             raise StartError(text, "Install it: pip install 'jetstream-py[websocket]'")
         host, port = options.host, options.port

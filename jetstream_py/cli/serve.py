@@ -61,7 +61,9 @@ def _help(invocation: Invocation) -> int:
 
 
 def _help_tls(invocation: Invocation) -> int:
-    print("TLS is not available in this version: put a proxy that ends TLS in front of the server.")
+    from jetstream_py.config.tls_names import tls_help
+
+    sys.stdout.write(tls_help())
     return 0
 
 

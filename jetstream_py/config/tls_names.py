@@ -49,3 +49,31 @@ CURVES: Final = frozenset(
         "X25519MLKEM768",
     )
 )
+
+
+def tls_help() -> str:
+    """What `--help_tls` prints."""
+    lines = [
+        "",
+        "A server speaks TLS when its file has a block like this one:",
+        "",
+        "    tls {",
+        '        cert_file: "server-cert.pem"',
+        '        key_file: "server-key.pem"',
+        '        ca_file: "ca.pem"',
+        "        verify: true",
+        "        cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]",
+        "        curve_preferences: [X25519, CurveP256]",
+        "    }",
+        "",
+        "Cipher suites:",
+        *(f"    {name}" for name in sorted(SUITES)),
+        "",
+        "Cipher suites that need `allow_insecure_cipher_suites: true`:",
+        *(f"    {name}" for name in sorted(INSECURE_SUITES)),
+        "",
+        "Curves:",
+        *(f"    {name}" for name in sorted(CURVES)),
+        "",
+    ]
+    return "\n".join(lines) + "\n"

@@ -177,7 +177,8 @@ class JetStream:
 
     def _listen(self, stream: Stream) -> None:
         self._subs[stream.config.name] = [
-            self.bus.collect(subject, stream.publish) for subject in stream.subjects
+            self.bus.collect(subject, stream.publish, stream.config.name)
+            for subject in stream.subjects
         ]
 
     def _mute(self, name: str) -> None:

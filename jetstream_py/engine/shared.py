@@ -23,7 +23,7 @@ class Bus(Publisher, Protocol):
 
     def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
 
-    def collect(self, subject: bytes, collector: Collector) -> Any:
+    def collect(self, subject: bytes, collector: Collector, label: str = "") -> Any:
         """Like `subscribe`, for many messages: those of a read come as one list."""
         ...
 

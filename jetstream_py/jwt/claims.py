@@ -64,11 +64,19 @@ class UserBody(UserLimits):
     tags: list[str] = []
 
 
+class Template(UserLimits):
+    """Unlike a token's, its limits are none unless it has them."""
+
+    subs: Int = -1
+    data: Int = -1
+    payload: Int = -1
+
+
 class Scope(msgspec.Struct):
     kind: str = ""
     key: str = ""
     role: str = ""
-    template: UserLimits = msgspec.field(default_factory=UserLimits)
+    template: Template = msgspec.field(default_factory=Template)
 
 
 class JetStreamLimits(msgspec.Struct):

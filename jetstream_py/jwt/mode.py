@@ -16,7 +16,6 @@ from jetstream_py.jwt.judge import Credentials, Refusal, is_revoked, is_same, us
 from jetstream_py.jwt.resolver import Memory, Resolver, checked_preload
 from jetstream_py.jwt.token import TokenError
 from jetstream_py.jwt.trust import EXPIRED, MISSING, AccountError, AccountRefused, Trust
-from jetstream_py.jwt.web import Web
 
 REVOKED = Refusal("User authentication revoked", answer="User Authentication Revoked")
 GONE = Refusal(EXPIRED, answer="Account Authentication Expired")
@@ -145,5 +144,7 @@ def _resolver(operator: Operator, now: float) -> Resolver:
     if operator.resolver in ("full", "cache"):
         return Directory(operator, now)
     if operator.resolver == "url":
+        from jetstream_py.jwt.web import Web  # most servers need no HTTP client
+
         return Web(operator)
     return Memory(checked_preload(operator))

@@ -48,11 +48,12 @@ def _pass_over(
 class StreamImport:
     """Messages of another account, under names of our own."""
 
-    __slots__ = ("exporter", "rename")
+    __slots__ = ("exporter", "rename", "traced")
 
-    def __init__(self, exporter: Account, rename: Rename) -> None:
+    def __init__(self, exporter: Account, rename: Rename, traced: bool) -> None:
         self.exporter = exporter
         self.rename = rename
+        self.traced = traced
 
 
 class Account:
@@ -112,7 +113,7 @@ class Account:
             subject = stream.rename.to_exported(common)
             shadow = Sub(sub.session, subject, sub.queue, sub.sid)
             shadow.handler, shadow.collector = sub.handler, sub.collector
-            shadow.via = Via(sub, stream.rename)
+            shadow.via = Via(sub, stream.rename, self.name, stream.traced)
             stream.exporter.router.subscribe(shadow)
             shadows.append((stream.exporter.router, shadow))
         if shadows:
@@ -148,7 +149,7 @@ class Account:
                     ServiceImport(self._broker, self, exporter, export, imported, rename)
                 )
             else:
-                self.streams.append(StreamImport(exporter, rename))
+                self.streams.append(StreamImport(exporter, rename, imported.allow_trace))
         if self.streams:
             for sub in list(self.router.sublist.subscriptions()):
                 if sub.via is None and sub.handler is None:

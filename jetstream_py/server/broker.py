@@ -48,7 +48,7 @@ from jetstream_py.server.collect import Collectors
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.permissions import Rights
 from jetstream_py.server.services import WaysBack
-from jetstream_py.server.session import NO_LINK, Link, Session
+from jetstream_py.server.session import Link, Session
 from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.server.tracing import Tracer, label
 from jetstream_py.server.workers import Workers
@@ -300,9 +300,8 @@ class Broker:
         )
         session.drop_all()
         session.link.flush()
-        session.tls = session.link.tls_info()
         session.link.close(linger=bool(error))
-        session.link = NO_LINK  # or each closed connection would be a cycle for the collector
+        session.unlink()
         del self.sessions[session.cid]
         counted = session.account.sessions.pop(session.cid, None) is not None
         self._remember(session, subs)

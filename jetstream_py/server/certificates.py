@@ -171,10 +171,13 @@ def _escape(value: str) -> str:
 
 
 def _der_text(value: str) -> str:
-    from cryptography.hazmat import asn1
-
-    printable = asn1.PrintableString(value) if _PRINTABLE.fullmatch(value) else value
-    return asn1.encode_der(printable).hex()
+    text = value.encode()
+    length = bytes([len(text) & 0x7F])
+    if len(text) >= 0x80:
+        octets = len(text).to_bytes(3, "big").lstrip(b"\0")
+        length = bytes([0x80 | len(octets)]) + octets
+    tag = b"\x13" if _PRINTABLE.fullmatch(value) else b"\x0c"
+    return (tag + length + text).hex()
 
 
 def attributes(name: x509.Name) -> list[Relative]:

@@ -21,10 +21,11 @@ Sink = Callable[[list[Item]], None]
 class Collector:
     """What one handler is to receive. Subscriptions of the same handler share it, and so their order."""
 
-    __slots__ = ("handler", "items", "users")
+    __slots__ = ("handler", "items", "label", "users")
 
-    def __init__(self, handler: Sink) -> None:
+    def __init__(self, handler: Sink, label: str = "") -> None:
         self.handler = handler
+        self.label = label  # the stream's name
         self.items: list[Item] = []
         self.users = 0  # subscriptions that feed it
 

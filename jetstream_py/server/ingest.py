@@ -24,7 +24,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING
 
 from jetstream_py import limits
-from jetstream_py.server import proto, runs
+from jetstream_py.server import msgtrace, proto, runs
 from jetstream_py.server.proto import ACK, INBOX, RESERVED_STARTS, USED_ONCE, Fault
 from jetstream_py.server.router import Pub
 from jetstream_py.server.sublist import Handler, Sub
@@ -32,6 +32,7 @@ from jetstream_py.subject import is_valid_literal
 
 if TYPE_CHECKING:
     from jetstream_py.server.collect import Collector
+    from jetstream_py.server.msgtrace import MsgTrace
     from jetstream_py.server.session import Session
 
 # Reads below this are a few messages: splitting them all would gain nothing over going line by line.
@@ -130,7 +131,7 @@ def _lines(session: Session, data: bytes, pos: int) -> None:
             msgs += 1
             size_sum += size
             fan = pub.fan
-            if fan is None:
+            if fan is None or (pub.hdr > 0 and msgtrace.MARK in body[: pub.hdr]):
                 publish(session, pub, body)
             else:
                 for sub, head in fan:
@@ -271,7 +272,9 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
         choice = session.mapper.find(pub.subject)
         if choice is not None:
             steady = choice.steady
-            pub = pub.renamed(session.mapper.map(choice, pub.subject))
+            origin = pub.subject
+            pub = pub.renamed(session.mapper.map(choice, origin))
+            pub.origin = origin
     router = session.account.router
     pub.route = router.route(pub.subject)
     rule = session.publish_rule
@@ -292,8 +295,14 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
 def publish(session: Session, pub: Pub, body: bytes) -> bool:
     """Deliver one message that has no ready-made heads. Did anybody get it?"""
     route = pub.route
+    if pub.hdr > 0 and msgtrace.MARK in body[: pub.hdr] and not session.internal:
+        traced = msgtrace.begin(session, pub, body[: pub.hdr])
+        if traced is not None:
+            return _publish_traced(session, pub, body, traced)
     if (pub.guarded or route.guarded or not session.fast) and not _admit(session, pub, body):
         return False
+    if session.traced is not None:
+        return _deliver_each(session, pub, body)
     if route.collector is not None:
         _gather(session, route.plain[0], route.collector, pub, body)
         return True
@@ -321,6 +330,22 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
     return False
 
 
+def _publish_traced(session: Session, pub: Pub, body: bytes, traced: MsgTrace) -> bool:
+    """The long way, with somebody who takes notes."""
+    session.traced = traced
+    try:
+        if not _admit(session, pub, body):
+            return False
+        heard = _deliver_each(session, pub, body)
+        if not heard and pub.reply and session.connect.no_responders:
+            _no_responders(session, pub)
+        return heard
+    finally:
+        session.traced = None
+        session.broker.collectors.drain()
+        traced.send()
+
+
 def _gather(session: Session, sub: Sub, collector: Collector, pub: Pub, body: bytes) -> None:
     """One more item for a collector."""
     sub.msgs += 1
@@ -341,6 +366,10 @@ def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -
     if collectors.filled:
         collectors.drain()
     client = session.behalf if session.internal else session
+    if session.traced is not None and pub.subject.startswith(proto.SERVER_SUBJECTS):
+        session.traced.served("$SYS", pub.subject, pub.subject)
+        if session.traced.only:
+            return True
     hdr = pub.hdr
     block, payload = (b"", body[:-1]) if hdr < 0 else (body[:hdr], body[hdr:-1])
     return handler(pub.subject, pub.reply, block, payload, client) is not False
@@ -382,6 +411,8 @@ def _may_publish(session: Session, pub: Pub) -> bool:
         session.broker.violation(session, f"Publish Violation - Reply {reply}")
     elif reserved or not session.may_publish(pub.subject):
         subject = proto.shown(pub.subject)
+        if session.traced is not None:
+            session.traced.refused(f"Permissions Violation for Publish to {subject}")
         session.send_error(f"Permissions Violation for Publish to {subject}")
         session.broker.violation(session, f"Publish Violation - Subject {subject}")
     else:
@@ -390,18 +421,21 @@ def _may_publish(session: Session, pub: Pub) -> bool:
 
 
 def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
-    receiver = sub.session
-    if receiver is session and not session.echo:
-        return False
+    receiver, matched = sub.session, sub
     if sub.via is not None:
         if not pub.kept:
             pub = pub.renamed(sub.via.rename.to_local(pub.subject))
         sub = sub.via.sub
-    if sub.filter is not None and sub.filter(pub.subject):
-        return False
-    if sub.max and sub.msgs >= sub.max:
+    refused = _held_back(session, sub, pub)
+    if session.traced is not None:
+        _note(session.traced, matched, pub, refused)
+        if session.traced.only and sub.handler is None:
+            return not refused
+    if refused:
         return False
     if sub.collector is not None:
+        if session.traced is not None:
+            pub, body = _untraced(pub, body)
         _gather(session, sub, sub.collector, pub, body)
         return True
     if sub.handler is not None:
@@ -426,6 +460,37 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
             session.broker.tracer.exhausted(receiver, sub)
         receiver.drop(sub)
     return True
+
+
+def _held_back(session: Session, sub: Sub, pub: Pub) -> str:
+    """Why a subscription does not get a message that it matches, or nothing."""
+    if sub.session is session and not session.echo:
+        return msgtrace.NO_ECHO
+    if sub.filter is not None and sub.filter(pub.subject):
+        return msgtrace.DENIED
+    if sub.max and sub.msgs >= sub.max:
+        return msgtrace.ENOUGH
+    return ""
+
+
+def _untraced(pub: Pub, body: bytes) -> tuple[Pub, bytes]:
+    """A message for a stream, which is not traced again whenever it is read."""
+    block = msgtrace.switched_off(body[: pub.hdr])
+    stored = Pub(pub.subject, pub.reply, len(block), len(block) + pub.size - pub.hdr, b"")
+    return stored, block + body[pub.hdr :]
+
+
+def _note(traced: MsgTrace, sub: Sub, pub: Pub, refused: str) -> None:
+    """Tell a trace about a receiver; `pub` has the receiver's subject. A service speaks for itself."""
+    if sub.via is not None:
+        traced.exported(sub.via.account, pub.subject)
+        if not sub.via.traced:
+            return
+    if sub.collector is not None:
+        if sub.collector.label:
+            traced.stored(sub.collector.label, pub.subject)
+    elif sub.handler is None:
+        traced.delivered(sub, refused)
 
 
 def _no_responders(session: Session, pub: Pub) -> None:

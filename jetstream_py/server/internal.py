@@ -18,6 +18,7 @@ from jetstream_py.server.sublist import Handler, Sub
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
     from jetstream_py.server.broker import Broker
+    from jetstream_py.server.msgtrace import MsgTrace
 
 
 class Internal:
@@ -39,13 +40,13 @@ class Internal:
         self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
-    def collect(self, subject: bytes, handler: Sink) -> Sub:
+    def collect(self, subject: bytes, handler: Sink, label: str = "") -> Sub:
         """Like `subscribe`, but the handler gets everything that one read of a socket brought as one
         list (see `collect`). Subjects of the same handler come in one list, too, in order."""
         sub = Sub(self._session, subject, b"", b"")
         collector = self._collectors.get(handler)
         if collector is None:
-            collector = self._collectors[handler] = Collector(handler)
+            collector = self._collectors[handler] = Collector(handler, label)
         collector.users += 1
         sub.collector = collector
         self._account.subscribe(sub)
@@ -68,17 +69,19 @@ class Internal:
         reply: bytes = b"",
         headers: bytes = b"",
         client: Session | None = None,
+        traced: MsgTrace | None = None,
     ) -> bool:
         """Deliver to whoever listens, on behalf of a client if there is one; written at the end of the
         tick. Did anybody get it?"""
-        if not reply and self._answer(subject, data, headers):
+        if not reply and traced is None and self._answer(subject, data, headers):
             return True
         pub = _pub(subject, reply, headers, data)
         pub.route = self._account.router.inbox_route(subject)
         session = self._session
-        outer, session.behalf = session.behalf, client
+        outer = session.behalf, session.traced
+        session.behalf, session.traced = client, traced
         heard = ingest.publish(session, pub, b"%b%b\r" % (headers, data))
-        session.behalf = outer
+        session.behalf, session.traced = outer
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()

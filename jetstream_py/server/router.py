@@ -85,6 +85,7 @@ class Pub:
         "guarded",
         "hdr",
         "lead",
+        "origin",
         "reply",
         "route",
         "size",
@@ -102,6 +103,7 @@ class Pub:
         self.size = size  # headers and payload
         self.cut = size + 1  # with the CR that follows it
         self.guarded = False  # touches a reserved name: look twice
+        self.origin = b""  # the subject that a mapping replaced
         self.fan: tuple[Head, ...] | None = None  # ready deliveries, when the route is simple
         self.lead = b"%b %b " % (b"MSG" if hdr < 0 else b"HMSG", subject)
         # Sizes as the client wrote them: subscribers see the same digits.

@@ -23,6 +23,7 @@ from jetstream_py import headers as header
 from jetstream_py import limits
 from jetstream_py.config.account_options import Export, Import
 from jetstream_py.server.latency import Measurement
+from jetstream_py.server.msgtrace import switched_off
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -66,21 +67,34 @@ class ServiceImport:
         if mapper is not None and (choice := mapper.find(target)) is not None:
             target = mapper.map(choice, target)
         block = self._introduce(block, client)
+        if self._reported(subject, target, client):
+            return True
+        traced = client.traced if client is not None and self.export.allow_trace else None
+        if traced is None:
+            block = switched_off(block)
         measurement = Measurement.begin(self, block, client)
         if not reply:
             if measurement is not None:
                 measurement.no_reply()
-            return self.exporter.internal.publish(target, payload, b"", block, client)
+            return self.exporter.internal.publish(target, payload, b"", block, client, traced)
         ways = self.broker.ways_back
         way = ways.open(self.exporter, self.importer, reply, measured=measurement is not None)
         way.serve(self.export, measurement)
         ways.renew(way)
-        if self.exporter.internal.publish(target, payload, way.reply, block, client):
+        if self.exporter.internal.publish(target, payload, way.reply, block, client, traced):
             return True
         if measurement is not None:
             measurement.unserved()
         ways.close(way)
         return False
+
+    def _reported(self, subject: bytes, target: bytes, client: Session | None) -> bool:
+        """Note a traced request. Was that all that was wanted?"""
+        traced = client.traced if client is not None else None
+        if traced is None:
+            return False
+        traced.served(self.exporter.name, subject, target)
+        return traced.only and not self.export.allow_trace
 
     def _introduce(self, block: bytes, client: Session | None) -> bytes:
         """Say who asks; what a client says itself does not count."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.certificates import Peer
     from jetstream_py.server.mapping import Mapper
+    from jetstream_py.server.msgtrace import MsgTrace
     from jetstream_py.server.tls_info import TlsInfo
 
 
@@ -122,6 +123,7 @@ class Session:
         "_control_at",
         "_greeted",
         "_have",
+        "_tls",
         "_want",
         "account",
         "awaiting_auth",
@@ -168,8 +170,8 @@ class Session:
         "start_ns",
         "stop_ns",
         "subs",
-        "tls",
         "trace",
+        "traced",
     )
 
     kind = "Client"
@@ -181,7 +183,7 @@ class Session:
         self.link = link
         self.client_type = "websocket" if link.connection_type == "WEBSOCKET" else "nats"
         self.forwarded_for = link.forwarded_for
-        self.tls: TlsInfo | None = None  # of a closed connection, see link
+        self._tls: TlsInfo | None = None  # of a closed connection
         self.cid = cid
         self.ip = ip
         self.port = port
@@ -192,6 +194,7 @@ class Session:
         self.grants: Grants | None = None  # answers that it may give
         self.mapper: Mapper | None = None
         self.checked = False  # there is a rule or a mapping for what it publishes
+        self.traced: MsgTrace | None = None  # the message that is being delivered, see `msgtrace`
         self.behalf: Session | None = None  # the client that a part of the server acts for
         self.nonce = ""
         self.connect = ConnectOptions()
@@ -225,6 +228,16 @@ class Session:
     @property
     def user(self) -> str:
         return self.identity.name or self.identity.nkey
+
+    @property
+    def tls(self) -> TlsInfo | None:
+        """How the connection is, or was, protected."""
+        return self._tls or self.link.tls_info()
+
+    def unlink(self) -> None:
+        """The connection is gone. Without this each closed one would be a cycle for the collector."""
+        self._tls = self.link.tls_info()
+        self.link = NO_LINK
 
     # -- input ------------------------------------------------------------------------------------
 

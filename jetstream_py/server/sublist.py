@@ -66,6 +66,8 @@ class Via(NamedTuple):
 
     sub: Sub
     rename: Rename
+    account: str  # the importer
+    traced: bool  # may reports on messages cross, too?
 
 
 # subject, reply, header block, payload, and the client that published (None: the server itself).

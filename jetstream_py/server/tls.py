@@ -15,8 +15,6 @@ from jetstream_py.log import Log
 from jetstream_py.server.tls_suites import CURVES, VERSIONS, openssl_ciphers
 from jetstream_py.timers import Timers
 
-_LEGACY_LEVEL = 0  # what OpenSSL wants to hear before it speaks TLS 1.0 or 1.1, or a weak suite
-_USUAL_LEVEL = 1
 REPORT = 1.0  # seconds for which refused handshakes are counted before the log tells
 
 
@@ -32,23 +30,30 @@ def server_context(tls: Tls) -> ssl.SSLContext:
     contexts = [_context(tls, cert, key) for cert, key in pairs]
     if not contexts:
         raise TlsError("missing 'cert_file' in TLS configuration")
+    if tls.verify or tls.verify_and_map or tls.pinned_certs or len(contexts) > 1:
+        _require_cryptography()
     if len(contexts) > 1:
         _choose_by_name(contexts, [cert for cert, _ in pairs])
     return contexts[0]
 
 
+def _require_cryptography() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("cryptography") is None:
+        text = "certificates of clients, or several of one's own, need cryptography"
+        raise TlsError(f"{text}: pip install 'jetstream-py[tls]'")
+
+
 def _context(tls: Tls, cert: str, key: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = VERSIONS[tls.min_version]
-    legacy = tls.min_version < "1.2" or bool(tls.cipher_suites)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_NO_TICKET
     # TLS 1.3 suites cannot be put in order, so the client's order is the better one.
     context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.num_tickets = 0
     try:
-        context.set_ciphers(
-            openssl_ciphers(tls.cipher_suites, _LEGACY_LEVEL if legacy else _USUAL_LEVEL)
-        )
+        context.set_ciphers(openssl_ciphers(tls.cipher_suites))
         _prefer_curve(context, tls.curve_preferences)
         context.load_cert_chain(cert, key or None, password=_no_password)
         if tls.verify or tls.verify_and_map:

@@ -1,4 +1,4 @@
-"""Names of TLS: Go's, which configuration files and `/connz` use, and OpenSSL's.
+"""Names of TLS: Go's, which configuration files (see `config.tls_names`) and `/connz` use, and OpenSSL's.
 
 TLS 1.3 suites are called the same by both, and neither Go nor Python's `ssl` lets one choose among
 them: OpenSSL takes the first of the client's that it knows.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 from typing import Final
 
-# Of TLS 1.0 to 1.2, in the order of preference of Go: quick and forward secret first.
+# Of TLS 1.2, in the order of preference of Go: quick and forward secret first.
 SUITES: Final = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
@@ -50,17 +50,17 @@ CURVES: Final = {
 }
 
 VERSIONS: Final = {
-    "1.0": ssl.TLSVersion.TLSv1,
-    "1.1": ssl.TLSVersion.TLSv1_1,
     "1.2": ssl.TLSVersion.TLSv1_2,
     "1.3": ssl.TLSVersion.TLSv1_3,
 }
 
 
-def openssl_ciphers(suites: tuple[str, ...], security_level: int) -> str:
-    """OpenSSL's cipher list for Go's names; without names, Go's defaults."""
+def openssl_ciphers(suites: tuple[str, ...]) -> str:
+    """OpenSSL's cipher list for Go's names; without names, Go's defaults. Weak ones are not had
+    without the level that allows them."""
     names = [_OPENSSL[name] for name in suites if name in _OPENSSL]
-    return ":".join([f"@SECLEVEL={security_level}", *(names or SUITES.values())])
+    level = 0 if any(name in WEAK_SUITES for name in suites) else 1
+    return ":".join([f"@SECLEVEL={level}", *(names or SUITES.values())])
 
 
 def go_suite(openssl: str) -> str:
@@ -69,6 +69,5 @@ def go_suite(openssl: str) -> str:
 
 
 def go_version(openssl: str) -> str:
-    """`1.3` for `TLSv1.3`; TLS 1.0 has no digit behind its dot in OpenSSL's name."""
-    digits = openssl.removeprefix("TLSv")
-    return digits if "." in digits else f"{digits}.0"
+    """`1.3` for `TLSv1.3`."""
+    return openssl.removeprefix("TLSv")

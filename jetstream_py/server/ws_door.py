@@ -107,7 +107,9 @@ class WebSocketDoor(asyncio.Protocol):
         except Refused as refused:
             self._refuse(str(refused))
             self._transport.write(refused.answer(self._broker.clock.now_ns() / 1e9))
-            if request.has_body:
+            if self._transport.get_write_buffer_size() > limits.WEBSOCKET_ANSWERS:
+                self._transport.abort()
+            elif request.has_body:
                 self._end(b"")
             else:
                 self._wait()

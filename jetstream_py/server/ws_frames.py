@@ -169,6 +169,8 @@ class FrameReader:
                 yield b"".join(plain)
                 plain = []
             yield from self._inflate(piece)
+            if self._final and not self._left:
+                self._deflated = False  # a control frame may follow, which is no end of it
         if plain:
             yield plain[0] if len(plain) == 1 else b"".join(plain)
 

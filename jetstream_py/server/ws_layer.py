@@ -85,8 +85,8 @@ class WebSocketConnection(ClientConnection):
         super().open(transport)
 
     def close(self, linger: bool) -> None:
-        said_why = self._layer.say_why(self.session.reason)
-        super().close(linger or said_why)
+        self._layer.say_why(self.session.reason)
+        super().close(linger or self._layer.surprising)
 
 
 class WebSocketLayer(Layer):
@@ -104,6 +104,7 @@ class WebSocketLayer(Layer):
         )
         self._writer = FrameWriter(upgrade.compress, upgrade.browser, upgrade.whole)
         self._closed = False  # our close frame is written
+        self.surprising = False  # it comes out of the blue: worth waiting until it is read
 
     def data_received(self, data: bytes) -> None:
         reader, connection = self._reader, self._connection
@@ -131,6 +132,7 @@ class WebSocketLayer(Layer):
         too_large = text == ws_frames.TOO_LARGE
         code = ws_frames.TOO_BIG if too_large else ws_frames.PROTOCOL_ERROR
         self._last(ws_frames.close_frame(code, text))
+        self.surprising = True
         self._broker.close_session(session, proto.READ_ERROR)
 
     def eof_received(self) -> bool | None:
@@ -145,14 +147,13 @@ class WebSocketLayer(Layer):
         if not self._closed:
             self._below.write(self._writer.encode(bytes(data)))
 
-    def say_why(self, reason: str) -> bool:
-        """End with a close frame, unless there was one. Whether it is worth waiting until it is read:
-        the client cannot have known."""
+    def say_why(self, reason: str) -> None:
+        """End with a close frame, unless there was one."""
         if self._closed:
-            return False
+            return
         code = CLOSE_CODES.get(reason, ws_frames.INTERNAL)
         self._last(ws_frames.close_frame(code, reason))
-        return code != ws_frames.NORMAL
+        self.surprising = code != ws_frames.NORMAL
 
     def _last(self, close: bytes) -> None:
         self._closed = True

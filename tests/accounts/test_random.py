@@ -17,7 +17,7 @@ authorization { users: [
   {user: g, password: g}
   {user: h, password: h, permissions: {
     publish: {allow: ["a.>", "m.a", "b"], deny: "a.b"}
-    subscribe: {allow: ["a.>", "b", "c.*"], deny: ["a.a", "c.b"]}}}
+    subscribe: {allow: ["a.>", "b", "c.>"], deny: ["a.a", "c.b"]}}}
 ] }
 accounts {
   A {

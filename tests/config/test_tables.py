@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,9 +25,10 @@ from jetstream_py.config.reload import get
 from jetstream_py.config.schema import KEYS
 from jetstream_py.config.tables import Table
 from jetstream_py.config.tls import TLS_KEYS
+from jetstream_py.config.tls_names import CURVES, INSECURE_SUITES, SUITES, tls_help
 from jetstream_py.config.users import USER_KEYS
 from jetstream_py.config.websocket import WEBSOCKET_KEYS, WEBSOCKET_LOGIN_KEYS
-from tests.config.helper import oracle
+from tests.config.helper import ORACLE, oracle
 
 TABLES = {
     "": KEYS,
@@ -110,3 +112,12 @@ def test_import_is_light() -> None:
         "socket",
     }
     assert not heavy & set(result.stdout.split())
+
+
+def test_names_of_tls_are_those_of_the_oracle() -> None:
+    result = subprocess.run([ORACLE, "--help_tls"], capture_output=True, text=True, check=True)
+    suites, _, rest = result.stdout.partition("Available cipher suites")[2].partition("Available")
+    assert set(re.findall(r"TLS_\w+", suites)) == SUITES | INSECURE_SUITES
+    assert set(re.findall(r"^    (\w+)$", rest.partition("For client")[0], re.M)) == CURVES
+    for name in SUITES | INSECURE_SUITES | CURVES:
+        assert f"    {name}\n" in tls_help()

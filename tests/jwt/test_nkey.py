@@ -23,8 +23,7 @@ def test_the_first_letters_tell_the_kind(letter: str, kind: int) -> None:
     assert nkey.encode_seed(kind, bytes(32))[:2] == "S" + letter
 
 
-def test_a_pair_that_the_nats_tools_made() -> None:
-    """From the documentation of nats-server."""
+def test_a_known_pair() -> None:
     pair = nkey.KeyPair("SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY")
     assert pair.public == "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
 

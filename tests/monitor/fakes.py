@@ -10,6 +10,7 @@ from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
 from jetstream_py.server.monitor.view import JetStreamView
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.subject import matches
 from jetstream_py.timers import Timers
 
@@ -72,10 +73,20 @@ class FakeAccount:
 
 
 @dataclass
+class FakeLink:
+    tls: TlsInfo | None = None
+
+    def tls_info(self) -> TlsInfo | None:
+        return self.tls
+
+
+@dataclass
 class FakePeer:
     cid: int
     account: FakeAccount
     kind: str = "Client"
+    client_type: str = "nats"
+    tls: TlsInfo | None = None
     ip: str = "127.0.0.1"
     port: int = 50000
     start_ns: int = 0
@@ -95,6 +106,7 @@ class FakePeer:
 
 @dataclass
 class FakeSession(FakePeer):
+    link: FakeLink = field(default_factory=lambda: FakeLink())
     subs: dict[bytes, FakeSub] = field(default_factory=dict)
     pending: int = 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import ssl
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.support.certs import Authority
 from tests.support.raw import RawClient, Silence
-from tests.support.server import Server, Start
+from tests.support.server import STOP_TIMEOUT, Server, Start
 from tests.support.wire import PONG, connect
 from tests.wire.secure import TlsClient, refused
 
@@ -29,9 +30,12 @@ def entered(server: Server, context: ssl.SSLContext) -> TlsClient:
     return client
 
 
-def reasons(server: Server) -> list[str]:
-    found = server.monitor("/connz?state=closed")["connections"]
-    return [each["reason"] for each in found]
+def reasons(server: Server, count: int) -> list[str]:
+    """Why so many connections were closed, once they are."""
+    deadline = time.monotonic() + STOP_TIMEOUT
+    while len(found := server.monitor("/connz?state=closed")["connections"]) < count:
+        assert time.monotonic() < deadline, found
+    return sorted(each["reason"] for each in found)
 
 
 def flags(info: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +84,7 @@ def test_plain_and_silent_clients_are_closed(start: Start, tls_block: str) -> No
             assert client.info["tls_required"] is True
             client.send(said)
             assert client.read_all() == b""
-    assert reasons(server) == [CLOSED] * 4
+    assert reasons(server, 4) == [CLOSED] * 4
     log = server.wait_for_log("TLS handshake timeout")
     assert "TLS handshake error: tls: first record does not look like a TLS handshake" in log
 
@@ -137,7 +141,7 @@ def test_clients_need_a_certificate(
     server.wait_for_log("TLS handshake error: tls: client didn't provide a certificate")
     text = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
     server.wait_for_log(text)
-    assert sorted(reasons(server)) == ["Client Closed", CLOSED, CLOSED]
+    assert reasons(server, 3) == ["Client Closed", CLOSED, CLOSED]
 
 
 NAMES = (

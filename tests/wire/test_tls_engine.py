@@ -157,6 +157,16 @@ def test_files_that_cannot_be_used_are_refused(
         server_context(Tls(cert_file=str(files[0]), key_file=str(files[1])))
 
 
+def test_looking_at_certificates_needs_a_library(
+    authority: Authority, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    files = {"cert_file": str(pair.cert), "key_file": str(pair.key)}
+    server_context(Tls(**files))  # type: ignore[arg-type]
+    with pytest.raises(TlsError, match=r"jetstream-py\[tls\]"):
+        server_context(Tls(**files, verify=True, ca_file=str(authority.cert)))  # type: ignore[arg-type]
+
+
 def test_versions_and_suites_can_be_chosen(authority: Authority, pair: Pair) -> None:
     files = {"cert_file": str(pair.cert), "key_file": str(pair.key)}
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"

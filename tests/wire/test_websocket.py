@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import signal
 from collections.abc import Iterator, Sequence
 
 import pytest
 from cryptography.x509.oid import NameOID
 
+from tests.jwt.world import Chain
 from tests.support.certs import Authority
 from tests.support.raw import RawClient
 from tests.support.server import KINDS, Kind, Server, Servers, Start, run
@@ -425,6 +427,24 @@ def test_cookies(start: Start) -> None:
     assert said_after(server, quiet, Cookie="t=no") == REFUSED
 
 
+@pytest.mark.behaviour("WS-013")
+def test_a_jwt_as_cookie(start: Start) -> None:
+    chain = Chain()
+    block = f"websocket {{ {LISTEN}, no_tls: true, jwt_cookie: token }}"
+    server = start(chain.config(more=block))
+    quiet = b'{"verbose":false}'
+    bearer = chain.user.jwt(nats={"bearer_token": True})
+    assert said_after(server, quiet, Cookie=f"token={bearer}").startswith(b"PONG")
+    assert said_after(server, quiet, Cookie=f"token={chain.user.jwt()}") == REFUSED  # not signed
+    assert said_after(server, quiet, Cookie=f"other={bearer}") == REFUSED
+    wrong = b'{"verbose":false,"jwt":"wrong"}'
+    assert said_after(server, wrong, Cookie=f"token={bearer}") == REFUSED
+    only_plain = chain.user.jwt(
+        nats={"bearer_token": True, "allowed_connection_types": ["STANDARD"]}
+    )
+    assert said_after(server, quiet, Cookie=f"token={only_plain}") == REFUSED
+
+
 @pytest.mark.behaviour("WS-018")
 def test_its_own_no_auth_user(start: Start) -> None:
     block = f"websocket {{ {LISTEN}, no_tls: true, no_auth_user: b }}"
@@ -497,6 +517,24 @@ def test_secured(start: Start, authority: Authority, tls_block: str) -> None:
             plain.send(said)
             assert plain.read_all() == answer
     server.wait_for_log("websocket: TLS handshake error from 127.0.0.1:")
+
+
+@pytest.mark.behaviour("TLS-008")
+def test_certificates_are_read_again(start: Start, authority: Authority) -> None:
+    changing = authority.server("wss-changing")
+    files = f'cert_file: "{changing.cert}", key_file: "{changing.key}"'
+    server = start(f"websocket {{ {LISTEN}, tls {{ {files} }} }}")
+    context = authority.client_context()
+    with TlsClient(ws.port(server), context, first=True) as old:
+        ws.upgraded(old)
+        before = old.secured.getpeercert(binary_form=True)
+        authority.server("wss-changing")
+        server.signal(signal.SIGHUP)
+        server.wait_for_log("Reloaded server configuration")
+        with TlsClient(ws.port(server), context, first=True) as new:
+            assert new.secured.getpeercert(binary_form=True) != before
+        old.send(ws.frame(b"PING\r\n"))
+        assert ws.read_content(old, b"PONG") == b"PONG\r\n"
 
 
 def test_start_and_stop(start: Start) -> None:

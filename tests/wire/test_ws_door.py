@@ -19,7 +19,7 @@ from jetstream_py.config.secret import Secret
 from jetstream_py.server.tls import Contexts
 from jetstream_py.server.ws_door import WebSocketDoor
 from tests.server.harness import CONNECT
-from tests.server.net import FakeTransport, Net
+from tests.server.net import FakeTransport, Net, journal
 from tests.support.certs import Authority, Pair
 from tests.wire import websocket as ws
 from tests.wire.secure import MemoryClient
@@ -59,6 +59,7 @@ Make = Callable[..., WebNet]
 @pytest.fixture
 def make() -> Iterator[Make]:
     made: list[WebNet] = []
+    journal.clear()
 
     def make(block: dict[str, Any] | None = None, **options: Any) -> WebNet:
         made.append(WebNet(Options(websocket=WebSocket(**(block or {})), **options)))
@@ -139,6 +140,15 @@ def test_a_head_without_end_is_bounded(make: Make, filler: bytes) -> None:
     assert transport.take().startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
 
 
+def test_refusals_that_nobody_reads_are_bounded(make: Make) -> None:
+    net = make()
+    transport = net.knock()
+    transport.room = 0
+    net.send(transport, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 10_000)
+    assert transport.aborted
+    assert len(b"".join(data for port, data in journal if port == transport.port)) < 20_000
+
+
 def test_after_the_upgrade_time_for_the_request_is_over(make: Make) -> None:
     net = make({"handshake_timeout": 1.0})
     transport = net.enter()
@@ -217,6 +227,9 @@ def test_wrong_frames_end_the_connection(make: Make) -> None:
     assert ws.content(wire) == b"PONG\r\n"
     assert ws.close_code(wire) == (1002, "mask bit missing")
     assert reason(net) == "Read Error"
+    assert transport.ended
+    net.pass_time(1.1)
+    assert transport.closing
 
 
 def test_pongs_that_nobody_takes_end_the_connection(make: Make) -> None:

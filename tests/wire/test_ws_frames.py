@@ -75,6 +75,13 @@ def test_any_cut_gives_the_same_bytes(parts: list[tuple[bytes, str]], data: st.D
         assert (each.failure, each.closing) == ("", None)
 
 
+def test_pings_behind_a_compressed_message() -> None:
+    each = reader()
+    wire = (ws.deflated(b"") + ws.frame(b"", ws.PING)) * 3 + ws.deflated(LINES)
+    assert b"".join(each.read(wire)) == LINES
+    assert each.answers == [ws.frame(b"", ws.PONG, masked=False)] * 3
+
+
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 3 * MIB])
 def test_every_size_of_frame(size: int) -> None:
     payload = os.urandom(size)

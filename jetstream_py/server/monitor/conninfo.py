@@ -10,8 +10,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from jetstream_py import gotext
+from jetstream_py.server.certificates import PeerCert
 from jetstream_py.server.monitor.details import SubDetail, detail
 from jetstream_py.server.monitor.view import PeerView, SubView
+from jetstream_py.server.tls_info import TlsInfo
 
 GLOBAL_ACCOUNT: Final = "$G"
 REDACTED: Final = "[REDACTED]"
@@ -20,7 +22,7 @@ REDACTED: Final = "[REDACTED]"
 class ConnInfo(msgspec.Struct, kw_only=True):
     cid: int
     kind: str
-    type: str = "nats"
+    type: str
     ip: str
     port: int
     start: str
@@ -40,19 +42,27 @@ class ConnInfo(msgspec.Struct, kw_only=True):
     name: str | UnsetType = UNSET
     lang: str | UnsetType = UNSET
     version: str | UnsetType = UNSET
+    tls_version: str | UnsetType = UNSET
+    tls_cipher_suite: str | UnsetType = UNSET
+    tls_peer_certs: list[PeerCert] | UnsetType = UNSET
+    tls_first: bool | UnsetType = UNSET
     authorized_user: str | UnsetType = UNSET
     account: str | UnsetType = UNSET
     subscriptions_list: list[str] | UnsetType = UNSET
     subscriptions_list_detail: list[SubDetail] | UnsetType = UNSET
+    jwt: str | UnsetType = UNSET
+    issuer_key: str | UnsetType = UNSET
     name_tag: str | UnsetType = UNSET
+    tags: list[str] | UnsetType = UNSET
 
 
-def describe(peer: PeerView, now_ns: int, pending: int) -> ConnInfo:
+def describe(peer: PeerView, now_ns: int, pending: int, tls: TlsInfo | None) -> ConnInfo:
     end_ns = peer.stop_ns or now_ns
     said = peer.connect
     info = ConnInfo(
         cid=peer.cid,
         kind=peer.kind,
+        type=peer.client_type,
         ip=peer.ip,
         port=peer.port,
         start=gotext.rfc3339_nano(peer.start_ns),
@@ -71,19 +81,35 @@ def describe(peer: PeerView, now_ns: int, pending: int) -> ConnInfo:
         lang=said.lang or UNSET,
         version=said.version or UNSET,
     )
+    if peer.tls is not None:
+        info.tls_version = peer.tls.version
+        info.tls_cipher_suite = peer.tls.cipher_suite
+        info.tls_first = peer.tls.first or UNSET
     if peer.stop_ns:
         info.stop = gotext.rfc3339_nano(peer.stop_ns)
         info.reason = peer.reason
+    if tls is not None:
+        info.tls_version = tls.version
+        info.tls_cipher_suite = tls.cipher_suite
+        info.tls_first = tls.first or UNSET
     return info
 
 
-def identify(info: ConnInfo, peer: PeerView) -> None:
-    """Add who it is."""
+def identify(info: ConnInfo, peer: PeerView, tls: TlsInfo | None) -> None:
+    """Add who it is. A JWT that is as good as a password is not shown."""
+    who = peer.identity
+    info.jwt = (REDACTED if who.bearer else who.jwt) or UNSET
+    info.issuer_key = who.issuer or UNSET
+    info.tags = list(who.tags) or UNSET
+    if tls is not None and tls.chain:
+        info.tls_peer_certs = tls.peer_certs()
     account = peer.account.name
     named = account != GLOBAL_ACCOUNT
     info.authorized_user = user_name(peer) or UNSET
     info.account = account if named else UNSET
     info.name_tag = account if named or not peer.stop_ns else UNSET
+    if peer.tls is not None and peer.tls.chain and not peer.stop_ns:
+        info.tls_peer_certs = peer.tls.peer_certs()
 
 
 def list_subs(info: ConnInfo, peer: PeerView, details: bool, room: int) -> int:

@@ -25,6 +25,7 @@ from jetstream_py.server.monitor.conninfo import (
 from jetstream_py.server.monitor.page import SUBS_MAX, clamp
 from jetstream_py.server.monitor.query import BadRequest, Query, boolean, integer, unsigned
 from jetstream_py.server.monitor.view import BrokerView, PeerView
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.subject import overlap
 
 STATES: Final = {"": "open", "open": "open", "closed": "closed", "any": "all", "all": "all"}
@@ -178,9 +179,10 @@ def _describe_all(
     page: list[ConnInfo] = []
     room = SUBS_MAX
     for peer in peers:
-        info = describe(peer, now_ns, _pending(broker, peer))
+        tls = _tls(broker, peer)
+        info = describe(peer, now_ns, _pending(broker, peer), tls)
         if options.auth:
-            identify(info, peer)
+            identify(info, peer, tls)
         if options.subs:
             room -= list_subs(info, peer, options.detail, room)
         page.append(info)
@@ -190,3 +192,8 @@ def _describe_all(
 def _pending(broker: BrokerView, peer: PeerView) -> int:
     session = broker.sessions.get(peer.cid)
     return session.pending_bytes() if session is not None else 0
+
+
+def _tls(broker: BrokerView, peer: PeerView) -> TlsInfo | None:
+    session = broker.sessions.get(peer.cid)
+    return session.link.tls_info() if session is not None else peer.tls

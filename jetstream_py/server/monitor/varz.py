@@ -131,7 +131,7 @@ def varz(broker: BrokerView, state: MonitorState) -> Varz:
         max_subscriptions=options.max_subscriptions or UNSET,
         ping_interval=nanoseconds(options.ping_interval),
         ping_max=options.ping_max,
-        http_host=state.host,
+        http_host=state.host or options.http_host or options.host,
         http_port=state.port,
         http_base_path=options.http_base_path,
         auth_timeout=gotext.number(options.authorization.timeout),

@@ -13,10 +13,12 @@ from jetstream_py.clock import Clock
 from jetstream_py.config.account_options import AccountOptions, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
+from jetstream_py.server.tls_info import TlsInfo
 from jetstream_py.timers import Timers
 
 if TYPE_CHECKING:
     from jetstream_py.server.monitor.jsz import JszOptions
+    from jetstream_py.server.tls_info import TlsInfo
 
 
 class SubView(Protocol):
@@ -87,6 +89,10 @@ class AccountView(Protocol):
     def gone(self) -> Sequence[int]: ...  # traffic of closed connections
 
 
+class LinkView(Protocol):
+    def tls_info(self) -> TlsInfo | None: ...
+
+
 class PeerView(Protocol):
     """A connection, or the record that a closed one leaves behind."""
 
@@ -94,6 +100,10 @@ class PeerView(Protocol):
     def cid(self) -> int: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def client_type(self) -> str: ...
+    @property
+    def tls(self) -> TlsInfo | None: ...
     @property
     def ip(self) -> str: ...
     @property
@@ -133,6 +143,8 @@ class PeerView(Protocol):
 class SessionView(PeerView, Protocol):
     """An open connection."""
 
+    @property
+    def link(self) -> LinkView: ...
     def pending_bytes(self) -> int: ...
 
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from jetstream_py import gotext
-from jetstream_py.config.account_options import Permissions, Rule
+from jetstream_py.config.account_options import AccountOptions, Permissions, Rule, User
 from jetstream_py.server.monitor.conninfo import user_name
 from jetstream_py.server.monitor.view import PeerView
 
@@ -45,7 +45,7 @@ def client_info(peer: PeerView, stop_ns: int = 0) -> ClientInfo:
         name_tag=peer.account.name,
         tags=list(who.tags) or UNSET,
         kind=peer.kind,
-        client_type="nats",
+        client_type=peer.client_type,
     )
     if stop_ns:
         info.rtt = round((peer.rtt or 0.0) * 1e6) * 1000 or UNSET
@@ -73,6 +73,7 @@ class UserInfo(msgspec.Struct, kw_only=True):
     user: str
     account: str
     account_name: str | UnsetType = UNSET
+    user_name: str | UnsetType = UNSET
     permissions: PermissionsInfo | UnsetType = UNSET
     expires: int | UnsetType = UNSET
 
@@ -82,6 +83,8 @@ def user_info(peer: PeerView | None, now_ns: int) -> UserInfo:
     if peer is None:
         return UserInfo(user="", account="")
     who, account = peer.identity, peer.account.name
+    if who.jwt:
+        return _user_by_token(who, peer.account.options, now_ns)
     return UserInfo(
         user=user_name(peer),
         account=account,
@@ -89,6 +92,24 @@ def user_info(peer: PeerView | None, now_ns: int) -> UserInfo:
         permissions=_permissions(who.permissions) if who.permissions is not None else UNSET,
         expires=max(0, who.expires * 1_000_000_000 - now_ns) if who.expires else UNSET,
     )
+
+
+def _user_by_token(who: User, account: AccountOptions, now_ns: int) -> UserInfo:
+    """A user whose JWT says who it is: named by its key, with both kinds of rules if there is one."""
+    from jetstream_py.jwt import expiry
+
+    info = UserInfo(user=who.nkey, account=account.name, account_name=account.name_tag or UNSET)
+    if who.name:
+        info.user_name = who.name
+    if who.permissions is not None:
+        shown = info.permissions = _permissions(who.permissions)
+        shown.publish, shown.subscribe = (
+            RuleInfo() if rule is UNSET else rule for rule in (shown.publish, shown.subscribe)
+        )
+    end = expiry(who, now_ns / 1e9)
+    if end is not None:
+        info.expires = max(0, int(end - now_ns / 1e9)) * 1_000_000_000
+    return info
 
 
 def _permissions(given: Permissions) -> PermissionsInfo:

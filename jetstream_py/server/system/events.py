@@ -78,8 +78,9 @@ class SystemEvents:
     def _tell_connections(self, account: Account) -> None:
         """Under the older and the present subject."""
         name = account.name
+        stamp: dict[str, str] = {}
         for subject in (f"$SYS.SERVER.ACCOUNT.{name}.CONNS", f"$SYS.ACCOUNT.{name}.SERVER.CONNS"):
-            self._tell(subject, lambda notices: notices.connections(account))
+            self._tell(subject, lambda notices: notices.connections(account, stamp))
         self._told[name] = self._broker.clock.monotonic()
         if name not in self._beats:
             self._beat_in(_HEARTBEAT, account)

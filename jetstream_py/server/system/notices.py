@@ -52,14 +52,18 @@ class Notices:
             ClientDisconnect(
                 **self._start("client_disconnect"),
                 client=client_info(session, stop_ns),
-                sent=Count(session.in_msgs, session.in_bytes),
+                sent=Count(session.in_msgs, session.in_bytes),  # as the client sees it
                 received=Count(session.out_msgs, session.out_bytes),
                 reason=reason,
             )
         )
 
-    def connections(self, account: Account) -> bytes:
-        return encode(account_connections(self._broker, self._speaker, account))
+    def connections(self, account: Account, stamp: dict[str, str]) -> bytes:
+        """The same event under several subjects has one `stamp`."""
+        event = account_connections(self._broker, self._speaker, account)
+        for name in ("id", "timestamp"):
+            event[name] = stamp.setdefault(name, str(event[name]))
+        return encode(event)
 
     def statistics(self) -> bytes:
         stats = statsz(self._broker, self._state)

@@ -103,7 +103,7 @@ def _account_jsz(desk: Desk, name: str, request: r.JszRequest) -> object:
 
 def _account_statz(desk: Desk, name: str, request: r.AccountStatzRequest) -> object:
     answer = accstatz(desk.broker, request.include_unused, (name,))
-    if not answer.account_statz:
+    if not answer.account_statz and not request.include_unused:
         raise Silence
     return answer
 
@@ -225,7 +225,7 @@ class Services:
     def _all_statz(self, message: Message) -> None:
         def run(request: r.AccountStatzRequest) -> object:
             answer = accstatz(self._broker, request.include_unused, request.accounts)
-            if request.accounts and not answer.account_statz:
+            if not (answer.account_statz or request.include_unused):
                 raise Silence
             return answer
 
