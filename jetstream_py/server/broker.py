@@ -255,8 +255,6 @@ class Broker:
             session.awaiting_auth = True
         else:
             session.become(user)
-            if not guard.required:
-                session.map_by_account()
             session.implicit_connect = bool(guard.no_auth_user)
         if guard.wants_nonce:
             session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")

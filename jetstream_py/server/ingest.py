@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # Reads below this are a few messages: splitting them all would gain nothing over going line by line.
 _PAIRS_MIN = 1024
 _PAIRS_PAYLOAD = 512  # average bytes between LFs above which finding beats splitting
+_TRACE = msgtrace.MARK
 _UNTIL_RELEASED = 1 << 62  # more bytes than there will be
 _PAIRS_PAUSE = 16  # reads to pass in the second gear after the first one did not suit
 
@@ -131,7 +132,7 @@ def _lines(session: Session, data: bytes, pos: int) -> None:
             msgs += 1
             size_sum += size
             fan = pub.fan
-            if fan is None or (pub.hdr > 0 and msgtrace.MARK in body[: pub.hdr]):
+            if fan is None or (pub.hdr > 0 and body.find(_TRACE, 0, pub.hdr) > 0):
                 publish(session, pub, body)
             else:
                 for sub, head in fan:
@@ -284,6 +285,7 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
         or (rule is not None and not rule.allows(pub.subject))
     )
     once = pub.reply or pub.subject.startswith(USED_ONCE)
+    steady = steady and session.mapper is session.account.mapper
     if steady and session.fast and not once and not pub.guarded:
         router.remember(line, pub, session.lines)
     return pub
@@ -295,7 +297,7 @@ def _prepare(session: Session, line: bytes, pub: Pub) -> Pub:
 def publish(session: Session, pub: Pub, body: bytes) -> bool:
     """Deliver one message that has no ready-made heads. Did anybody get it?"""
     route = pub.route
-    if pub.hdr > 0 and msgtrace.MARK in body[: pub.hdr] and not session.internal:
+    if pub.hdr > 0 and body.find(_TRACE, 0, pub.hdr) > 0 and not session.internal:
         traced = msgtrace.begin(session, pub, body[: pub.hdr])
         if traced is not None:
             return _publish_traced(session, pub, body, traced)

@@ -11,7 +11,6 @@ message goes on with its trace switched off.
 
 from __future__ import annotations
 
-import gzip
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -108,6 +107,8 @@ class MsgTrace:
         }
         body, block = escape_json(msgspec.json.encode(report)), b""
         if b"gzip" in (header.get(self._block, b"Accept-Encoding") or b""):
+            import gzip
+
             body = gzip.compress(body, mtime=0)
             block = header.extend(b"", (b"Content-Encoding", b"gzip"))
         session.account.internal.announce(self._dest, body, block)

@@ -66,9 +66,20 @@ class ServiceImport:
         mapper = self.exporter.mapper
         if mapper is not None and (choice := mapper.find(target)) is not None:
             target = mapper.map(choice, target)
-        block = self._introduce(block, client)
         if self._reported(subject, target, client):
             return True
+        ways = self.broker.ways_back
+        if ways.hops >= limits.SERVICE_HOPS:  # imports that lead in a circle
+            return False
+        ways.hops += 1
+        try:
+            return self._pass_on(target, reply, self._introduce(block, client), payload, client)
+        finally:
+            ways.hops -= 1
+
+    def _pass_on(
+        self, target: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+    ) -> bool:
         traced = client.traced if client is not None and self.export.allow_trace else None
         if traced is None:
             block = switched_off(block)
@@ -174,6 +185,7 @@ class WaysBack:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._open: dict[bytes, WayBack] = {}
+        self.hops = 0  # accounts that the request under way has passed
         self._timer: Timer | None = None
 
     def open(self, inside: Account, outside: Account, to: bytes, measured: bool = False) -> WayBack:

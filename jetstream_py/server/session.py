@@ -192,8 +192,8 @@ class Session:
         self.rights: Rights | None = None
         self.publish_rule: PublishRule | None = None
         self.grants: Grants | None = None  # answers that it may give
-        self.mapper: Mapper | None = None
-        self.checked = False  # there is a rule or a mapping for what it publishes
+        self.mapper: Mapper | None = account.mapper
+        self.checked = self.mapper is not None  # there is a rule or a mapping for what it publishes
         self.traced: MsgTrace | None = None  # the message that is being delivered, see `msgtrace`
         self.behalf: Session | None = None  # the client that a part of the server acts for
         self.nonce = ""
@@ -260,7 +260,8 @@ class Session:
             self.map_by_account()
 
     def map_by_account(self) -> None:
-        """Mappings count from the read after the one with CONNECT."""
+        """Whether there are mappings is looked up once for each read, as nats-server does: in the read
+        with CONNECT those of the account only count if there were any before it."""
         self.mapper = self.account.mapper
         self.checked = self.mapper is not None or self.publish_rule is not None
 
@@ -466,7 +467,8 @@ class Session:
         account = broker.account_of(user)
         if account is not self.account:
             self.drop_all()
-            self.mapper = None  # see `map_by_account`
+            if self.mapper is not None:  # else they wait, see `map_by_account`
+                self.mapper = account.mapper
         before = self.account
         self.identity, self.account = user, account
         self.rights = rights = broker.rights_of(user)

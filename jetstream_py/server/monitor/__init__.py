@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +96,9 @@ async def start_monitor(
 
     Raises `MonitorUnavailable` without aiohttp, and `OSError` when the address cannot be bound.
     """
-    if importlib.util.find_spec("aiohttp") is None:
+    from importlib.util import find_spec
+
+    if find_spec("aiohttp") is None:
         raise MonitorUnavailable("monitoring needs aiohttp: pip install 'jetstream-py[monitor]'")
     sock = listening(host, port, limits.MONITOR_BACKLOG)
     state = state or MonitorState()

@@ -202,11 +202,15 @@ class Services:
             return
         self._respond(message, response)
 
-    @staticmethod
-    def _respond(message: Message, value: object) -> None:
+    def _respond(self, message: Message, value: object) -> None:
         """In the account where the request arrived, which need not be the client's own."""
-        if message.reply:
-            message.account.internal.publish(message.reply, encode(value))
+        internal = message.account.internal
+        if not message.reply:
+            return
+        if message.account is self._broker.system_account:
+            internal.announce(message.reply, encode(value))
+        else:
+            internal.publish(message.reply, encode(value))
 
     def _meant(self, request: r.Filter) -> bool:
         broker, options = self._broker, self._broker.options
