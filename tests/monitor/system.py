@@ -140,7 +140,7 @@ OWN = {"jetstream_py_version"}
 # nats-server keeps these in maps.
 UNORDERED = {
     *("accounts", "account_statz", "imports", "exports", "allow", "deny"),
-    *("subscriptions_list", "subscriptions_list_detail", "stream_detail"),
+    *("subscriptions_list", "subscriptions_list_detail", "stream_detail", "account_details"),
 }
 
 

@@ -102,6 +102,8 @@ def _account_jsz(desk: Desk, name: str, request: r.JszRequest) -> object:
 
 
 def _account_statz(desk: Desk, name: str, request: r.AccountStatzRequest) -> object:
+    if name == "PING":  # all accounts are meant, and that is a service of its own
+        raise Silence
     answer = accstatz(desk.broker, request.include_unused, (name,))
     if not answer.account_statz and not request.include_unused:
         raise Silence
