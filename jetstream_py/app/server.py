@@ -13,6 +13,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from jetstream_py import limits
 from jetstream_py.app import memory, signals
 from jetstream_py.app.failure import StartError, listen_failure
@@ -20,7 +22,7 @@ from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
-from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, WebSocket
+from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, Tls, WebSocket
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
@@ -29,7 +31,7 @@ from jetstream_py.server.broker import Broker
 from jetstream_py.server.listener import Listener, WebSocketListener
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.system import System
-from jetstream_py.server.tls import TlsError
+from jetstream_py.server.tls import TlsError, server_context
 from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
@@ -104,6 +106,8 @@ class App:
             self._trust(options.authorization.operator)
         if options.http_port is not None:
             self._monitor = await self._start_monitor(options.http_port)
+        elif options.https_port is not None and options.tls is not None:
+            self._monitor = await self._start_monitor(options.https_port, options.tls)
         if options.jetstream.enabled:
             from jetstream_py.app.jetstream import JetStreamPart
 
@@ -150,14 +154,19 @@ class App:
         self.broker.use_operator(part, mode.system_account)
         part.serve()
 
-    async def _start_monitor(self, port: int) -> Monitor:
+    async def _start_monitor(self, port: int, tls: Tls | None = None) -> Monitor:
         from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
         self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            monitor = await start_monitor(self.broker, host, port, self._monitoring)
+            # Nobody is asked for a certificate here, whatever clients of NATS have to show.
+            shown = tls and replace(tls, verify=False, verify_and_map=False)
+            secure = server_context(shown) if shown is not None else None
+            monitor = await start_monitor(self.broker, host, port, self._monitoring, secure)
+        except TlsError as error:
+            raise StartError(str(error), "Check the files that the tls block names") from error
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Can't start monitoring: can't listen to the monitor port: {text}"
@@ -165,7 +174,8 @@ class App:
         except MonitorUnavailable as error:
             text = "Can't start monitoring: aiohttp is not installed"
             raise StartError(text, str(error)) from error
-        self._log.info(f"Starting http monitor on {join_host_port(monitor.host, monitor.port)}")
+        where = join_host_port(monitor.host, monitor.port)
+        self._log.info(f"Starting {_scheme(self._monitoring)} monitor on {where}")
         return monitor
 
     async def _listen(self) -> Listener:
@@ -225,7 +235,8 @@ class App:
         listener, websocket = self._listener, self._websocket
         endpoints = {"nats": (listener.url_scheme, listener.host, listener.port)}
         if self._monitor is not None:
-            endpoints["monitoring"] = ("http", self._monitor.host, self._monitor.port)
+            scheme = _scheme(self._monitoring)
+            endpoints["monitoring"] = (scheme, self._monitor.host, self._monitor.port)
         if websocket is not None:
             endpoints["websocket"] = (websocket.url_scheme, websocket.host, websocket.port)
         ports_file = PortsFile(directory)
@@ -347,6 +358,10 @@ class App:
 def _named(system_account: str) -> str:
     """The system account, if the file names one."""
     return "" if system_account == SYSTEM_ACCOUNT else system_account
+
+
+def _scheme(state: MonitorState) -> str:
+    return "https" if state.secure else "http"
 
 
 def log_settings(options: Options) -> LogSettings:

@@ -163,3 +163,24 @@ def test_statistics(both: Both) -> None:
     same(own["jetstream"], theirs["jetstream"])
     theirs, own = (ask(server, "/varz")["jetstream"] for server in both[:2])
     same(own, theirs)
+
+
+@pytest.mark.behaviour("MON-017", "MON-018", "MON-010")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/accountz", "/accountz?acc=A", "/accountz?acc=B", "/accountz?acc=C", "/accountz?acc=$SYS",
+        "/accountz?acc=$G", "/accstatz", "/accstatz?unused=1", "/accstatz?unused=0",
+        "/connz?acc=$SYS&auth=1", "/connz?acc=A&auth=1&state=closed", "/connz?user=s&auth=1",
+        "/connz?acc=C&state=any",
+    ],
+)  # fmt: skip
+def test_accounts_over_http(both: Both, path: str) -> None:
+    theirs, own = (ask(server, path) for server in both[:2])
+    for answer, client in zip((theirs, own), both.systems, strict=True):
+        for part in (*answer.get("account_statz", ()), *(answer.get("connections") or ())):
+            part |= dict.fromkeys({"sent", "received"} & part.keys(), {})
+            part |= dict.fromkeys({"in_msgs", "out_msgs", "in_bytes", "out_bytes"} & part.keys(), 0)
+            if "cid" in part:
+                part["cid"] -= client.cid
+    same(own, theirs)

@@ -18,6 +18,8 @@ from jetstream_py.server.monitor.view import BrokerView
 from jetstream_py.server.sockets import listening
 
 if TYPE_CHECKING:
+    import ssl
+
     from jetstream_py.server.monitor.server import HttpServer
 
 __all__ = ["Monitor", "MonitorState", "MonitorUnavailable", "start_monitor"]
@@ -30,12 +32,19 @@ class MonitorUnavailable(Exception):
 class Monitor:
     """A running monitoring listener."""
 
-    def __init__(self, broker: BrokerView, sock: socket.socket, state: MonitorState) -> None:
+    def __init__(
+        self,
+        broker: BrokerView,
+        sock: socket.socket,
+        state: MonitorState,
+        tls: ssl.SSLContext | None,
+    ) -> None:
         self.host = state.host
         self.port = state.port
         self._broker = broker
         self._socket = sock
         self._state = state
+        self._tls = tls
         self._server: HttpServer | None = None
         self._sampler = Sampler(broker, state)
         self._starting = asyncio.create_task(self._start(), name="monitor-start")
@@ -47,7 +56,7 @@ class Monitor:
             await _knock(self._socket)
             module: Any = await loop.run_in_executor(None, importlib.import_module, name)
             self._server = module.HttpServer(self._broker, self._state)
-            await self._server.listen(self._socket)
+            await self._server.listen(self._socket, self._tls)
         except Exception as error:
             # A socket that nobody serves would let requests hang: better refuse them.
             self._socket.close()
@@ -76,7 +85,11 @@ async def _knock(sock: socket.socket) -> None:
 
 
 async def start_monitor(
-    broker: BrokerView, host: str, port: int, state: MonitorState | None = None
+    broker: BrokerView,
+    host: str,
+    port: int,
+    state: MonitorState | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> Monitor:
     """Listen at once, and say so in `state`. aiohttp, which is half as large as the rest of the server, is
     imported when the first client knocks; it waits in the backlog meanwhile.
@@ -90,4 +103,5 @@ async def start_monitor(
     sock = listening(host, port, limits.MONITOR_BACKLOG)
     state = state or MonitorState()
     state.host, state.port = host, sock.getsockname()[1]
-    return Monitor(broker, sock, state)
+    state.secure = tls is not None
+    return Monitor(broker, sock, state, tls)
