@@ -26,6 +26,7 @@ from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, Tls, W
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
+from jetstream_py.server.auth import has_clear_secrets
 from jetstream_py.server.broker import Broker
 from jetstream_py.server.listener import Listener, WebSocketListener
 from jetstream_py.server.monitor.state import MonitorState
@@ -130,6 +131,8 @@ class App:
         log.info(f"  ID:       {self.broker.server_id}")
         for warning in self._invocation.warnings:
             log.warn(warning)
+        if has_clear_secrets(options):
+            log.warn("Plaintext passwords detected, use nkeys or bcrypt")
         if options.config_file:
             log.info(f"Using configuration file: {options.config_file} ({options.config_digest})")
         if options.max_payload > limits.MAX_PAYLOAD_WARN:
@@ -147,7 +150,7 @@ class App:
             mode = OperatorMode(options, self._clock, _named(self._options.system_account))
         except ValueError as error:
             raise StartError(str(error), "Check operator, resolver and system_account") from error
-        part = OperatorPart(self.broker, mode)
+        part = OperatorPart(self.broker, mode, options.default_sentinel)
         self.broker.use_operator(part, mode.system_account)
         part.serve()
 

@@ -127,7 +127,7 @@ class Guard:
             return User(name=client.user)
         if self._by_certificate:
             return self._by_names(attempt)
-        if self._operator is not None and client.jwt:
+        if self._operator is not None:
             return self._operator.authenticate(attempt)
         if self._by_key and client.nkey:
             return self._by_signature(client, attempt.nonce)
@@ -190,6 +190,13 @@ class Guard:
             return Refusal()
         verdict = _by_type(now, attempt)
         return verdict if isinstance(verdict, User) else Refusal()
+
+
+def has_clear_secrets(options: Options) -> bool:
+    """Is there a password or a token that whoever reads the file can use?"""
+    auth = options.authorization
+    known = [user.password for user in auth.users if not user.nkey] + [auth.token]
+    return any(secret and not _BCRYPT.match(secret) for secret in known)
 
 
 def for_websocket(options: Options) -> Options:

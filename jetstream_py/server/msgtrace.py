@@ -43,7 +43,7 @@ class MsgTrace:
 
     def __init__(self, session: Session, dest: bytes, block: bytes, pub: Pub) -> None:
         self._session = session
-        self._dest = dest
+        self.dest = dest
         self._block = block
         self._size = pub.size
         self._events: list[dict[str, object]] = []
@@ -70,10 +70,9 @@ class MsgTrace:
 
     def delivered(self, sub: Sub, error: str = "") -> None:
         """A subscriber gets it, or not."""
-        via = sub.via
         receiver = sub.session
         fields: dict[str, object] = _who(receiver)
-        if via is not None:
+        if receiver.account is not self._session.account:
             fields["acc"] = receiver.account.name
         fields["sub"] = wire_text(sub.subject)
         if sub.queue:
@@ -111,7 +110,7 @@ class MsgTrace:
 
             body = gzip.compress(body, mtime=0)
             block = header.extend(b"", (b"Content-Encoding", b"gzip"))
-        session.account.internal.announce(self._dest, body, block)
+        session.account.internal.announce(self.dest, body, block)
 
 
 def begin(session: Session, pub: Pub, block: bytes) -> MsgTrace | None:
@@ -126,9 +125,14 @@ def begin(session: Session, pub: Pub, block: bytes) -> MsgTrace | None:
 
 def switched_off(block: bytes) -> bytes:
     """A block whose trace ends here."""
+    return redirected(block, _OFF)
+
+
+def redirected(block: bytes, dest: bytes) -> bytes:
+    """A block whose trace, if there is one, goes elsewhere."""
     if header.get(block, DEST) is None:
         return block
-    return header.extend(header.without(block, DEST), (DEST, _OFF))
+    return header.extend(header.without(block, DEST), (DEST, dest))
 
 
 def _account_dest(session: Session, block: bytes) -> bytes | None:

@@ -23,7 +23,7 @@ from jetstream_py import headers as header
 from jetstream_py import limits
 from jetstream_py.config.account_options import Export, Import
 from jetstream_py.server.latency import Measurement
-from jetstream_py.server.msgtrace import switched_off
+from jetstream_py.server.msgtrace import redirected, switched_off
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -66,8 +66,11 @@ class ServiceImport:
         mapper = self.exporter.mapper
         if mapper is not None and (choice := mapper.find(target)) is not None:
             target = mapper.map(choice, target)
-        if self._reported(subject, target, client):
-            return True
+        traced = client.traced if client is not None else None
+        if traced is not None:
+            traced.served(self.exporter.name, subject, target)
+            if traced.only and not self.export.allow_trace:
+                return False
         ways = self.broker.ways_back
         if ways.hops >= limits.SERVICE_HOPS:  # imports that lead in a circle
             return False
@@ -83,6 +86,9 @@ class ServiceImport:
         traced = client.traced if client is not None and self.export.allow_trace else None
         if traced is None:
             block = switched_off(block)
+        else:
+            way = self.broker.ways_back.open(self.exporter, self.importer, traced.dest)
+            block = redirected(block, way.reply)
         measurement = Measurement.begin(self, block, client)
         if not reply:
             if measurement is not None:
@@ -98,14 +104,6 @@ class ServiceImport:
             measurement.unserved()
         ways.close(way)
         return False
-
-    def _reported(self, subject: bytes, target: bytes, client: Session | None) -> bool:
-        """Note a traced request. Was that all that was wanted?"""
-        traced = client.traced if client is not None else None
-        if traced is None:
-            return False
-        traced.served(self.exporter.name, subject, target)
-        return traced.only and not self.export.allow_trace
 
     def _introduce(self, block: bytes, client: Session | None) -> bytes:
         """Say who asks; what a client says itself does not count."""
