@@ -186,7 +186,7 @@ class Guard:
         now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
         if now is None or now.account != user.account:
             return None
-        if now.password != user.password:
+        if user.password and not _equal(now.password, user.password):
             return Refusal()
         verdict = _by_type(now, attempt)
         return verdict if isinstance(verdict, User) else Refusal()

@@ -313,9 +313,10 @@ class Broker:
         fields = {
             name: getattr(session, name)
             for name in ClosedSession.__struct_fields__
-            if name != "subs"
+            if name not in ("subs", "connect")
         }
-        self.closed.append(ClosedSession(subs=subs, **fields))
+        closed = ClosedSession(subs=subs, connect=session.connect.without_secrets(), **fields)
+        self.closed.append(closed)
 
     def shutdown(self) -> None:
         for session in list(self.sessions.values()):

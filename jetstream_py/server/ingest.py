@@ -333,7 +333,14 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
 
 
 def _publish_traced(session: Session, pub: Pub, body: bytes, traced: MsgTrace) -> bool:
-    """The long way, with somebody who takes notes."""
+    """The long way, with somebody who takes notes. The report is a publish, too: who may not make it may
+    not have it made."""
+    rule = session.publish_rule
+    if traced.dest.startswith(proto.RESERVED_SUBJECTS) or (
+        rule is not None and not rule.allows(traced.dest)
+    ):
+        _refuse(session, traced.dest)
+        return False
     session.traced = traced
     try:
         if not _admit(session, pub, body):
@@ -412,14 +419,21 @@ def _may_publish(session: Session, pub: Pub) -> bool:
         session.send_error(f"Permissions Violation for Publish with Reply of {reply}")
         session.broker.violation(session, f"Publish Violation - Reply {reply}")
     elif reserved or not session.may_publish(pub.subject):
-        subject = proto.shown(pub.subject)
+        error = _refuse(session, pub.subject)
         if session.traced is not None:
-            session.traced.refused(f"Permissions Violation for Publish to {subject}")
-        session.send_error(f"Permissions Violation for Publish to {subject}")
-        session.broker.violation(session, f"Publish Violation - Subject {subject}")
+            session.traced.refused(error)
     else:
         return True
     return False
+
+
+def _refuse(session: Session, subject: bytes) -> str:
+    """Tell a client that it may not publish there."""
+    name = proto.shown(subject)
+    error = f"Permissions Violation for Publish to {name}"
+    session.send_error(error)
+    session.broker.violation(session, f"Publish Violation - Subject {name}")
+    return error
 
 
 def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:

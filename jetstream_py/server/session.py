@@ -121,6 +121,7 @@ class Session:
     __slots__ = (
         "_chunks",
         "_control_at",
+        "_early",
         "_greeted",
         "_have",
         "_tls",
@@ -216,6 +217,7 @@ class Session:
         self._chunks: list[bytes] = []
         self._have = 0
         self._want = 0
+        self._early = 0  # bytes that came before the login
         self._greeted = False  # the second INFO was decided on
         self.headers = False
         self.echo = True
@@ -238,17 +240,19 @@ class Session:
         """The connection is gone. Without this each closed one would be a cycle for the collector."""
         self._tls = self.link.tls_info()
         self.link = NO_LINK
+        self._chunks.clear()  # the socket may linger
 
     # -- input ------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the client. May close the session; never raises for bad input."""
+        size = len(data)
         if self._chunks:
             self._chunks.append(data)
             self._have += len(data)
             if self._have < self._want:
-                if self.held and self._have > limits.HELD_INPUT:
-                    self.broker.auth_violation(self)
+                if self.awaiting_auth:
+                    self.bound_early(len(data))
                 return
             data = b"".join(self._chunks)
             self._chunks.clear()
@@ -256,8 +260,20 @@ class Session:
             ingest.consume(self, data)
         except Fault as fault:
             self.fail(fault)
-        if self.mapper is not self.account.mapper and not self.awaiting_auth:
+        if self.awaiting_auth:
+            self.bound_early(size)
+        elif self.mapper is not self.account.mapper:
             self.map_by_account()
+
+    def bound_early(self, size: int) -> None:
+        """A client that is not logged in has sent so much more: neither memory nor time for endless
+        blanks or what waits behind the login."""
+        self._early += size
+        waiting = self._have if self.held else 0
+        most = max(limits.EARLY_INPUT, 2 * self.max_control_line)
+        too_much = waiting > limits.HELD_INPUT or (not self.held and self._early > most)
+        if too_much and not self.closed:
+            self.broker.auth_violation(self)
 
     def map_by_account(self) -> None:
         """Whether there are mappings is looked up once for each read, as nats-server does: in the read
