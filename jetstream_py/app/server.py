@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from jetstream_py import limits
-from jetstream_py.app import memory, signals
+from jetstream_py.app import extras, memory, signals
 from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
@@ -100,6 +100,8 @@ class App:
         """Bring everything up, or raise `StartError`."""
         options = self._options
         self._banner()
+        if lack := extras.missing(options):
+            raise StartError(lack, extras.HINT)
         if options.pid_file:
             write_pid_file(options.pid_file)
         if options.authorization.operator is not None:
@@ -264,6 +266,8 @@ class App:
         try:
             fresh = reload_options(self._invocation, self._environ)
             changed = changes(self._options, fresh.options)
+            if lack := extras.missing(fresh.options):
+                raise ConfigError(f"{lack}. {extras.HINT}")
             self._log.configure(log_settings(fresh.options))
             for door in self._doors:
                 door.apply(fresh.options)

@@ -159,7 +159,7 @@ class Guard:
 
     def _by_secret(self, user: User, given: str, attempt: Attempt) -> Verdict:
         secret = user.password
-        if not _BCRYPT.match(secret):
+        if not is_hash(secret):
             return user if _equal(secret, given) else Refusal()
         if not given:
             return Refusal()
@@ -219,6 +219,11 @@ def _by_type(user: User, attempt: Attempt) -> Verdict:
     if user.connection_types and attempt.connection_type not in user.connection_types:
         return Refusal("connection type is not allowed")
     return user
+
+
+def is_hash(secret: str) -> bool:
+    """Whether a configured password or token is a bcrypt hash."""
+    return _BCRYPT.match(secret) is not None
 
 
 def _has_hash(secret: str, hashed: str) -> bool:
