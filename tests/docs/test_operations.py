@@ -13,8 +13,9 @@ import signal
 import ssl
 import subprocess
 import sys
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,13 @@ class Place:
     def python(self, text: str) -> str:
         return self.run([sys.executable, "-c"], text)
 
+    def wait(self, condition: Callable[[], bool]) -> None:
+        assert self.server is not None
+        deadline = time.monotonic() + TIMEOUT
+        while not condition():
+            assert time.monotonic() < deadline
+            self.server._tick()
+
     def get(self, path: str) -> str:
         assert self.server is not None
         url = self.server.ports["monitoring"][0]
@@ -145,9 +153,9 @@ def test_every_block_that_can_be_run_is_run() -> None:
 
 
 def test_configuration_is_valid(production: Place) -> None:
-    check, reload, look, system = blocks(PAGE, "sh", "production")
-    production.shell(check.text)
-    assert "config_digest" in production.shell(look.text)
+    commands = blocks(PAGE, "sh", "production")
+    production.shell(commands[0].text)
+    assert "config_digest" in production.shell(commands[2].text)
 
 
 def test_clients_use_passwords_and_nkeys(production: Place) -> None:
@@ -159,12 +167,7 @@ def test_clients_use_passwords_and_nkeys(production: Place) -> None:
 def test_reload_by_pid_file(production: Place) -> None:
     production.shell(blocks(PAGE, "sh", "production")[1].text)
     log = production.root / "var/log/nats/nats.log"
-    assert production.server is not None
-    for _ in range(1000):
-        if "Reloaded server configuration" in log.read_text():
-            return
-        production.server._tick()
-    raise AssertionError(log.read_text())
+    production.wait(lambda: "Reloaded server configuration" in log.read_text())
 
 
 def test_system_account(production: Place) -> None:
@@ -220,10 +223,7 @@ def test_certificates_are_renewed_by_a_reload(production: Place) -> None:
         shutil.copy(renewed.cert, production.etc / "server.pem")
         shutil.copy(renewed.key, production.etc / "server.key")
         production.server.signal(signal.SIGHUP)
-        for _ in range(1000):
-            if ssl.get_server_certificate(address) != before:
-                break
-            production.server._tick()
+        production.wait(lambda: ssl.get_server_certificate(address) != before)
         assert ssl.get_server_certificate(address) == renewed.cert.read_text()
     finally:
         shutil.copy(production.root / "old.pem", production.etc / "server.pem")
