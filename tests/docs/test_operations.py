@@ -1,4 +1,4 @@
-"""docs/operations.md, followed to the letter: configurations, commands and programs are run.
+"""docs/operations.md and the README, followed to the letter: configurations, commands and programs are run.
 
 Only what a machine has for itself is replaced: directories, ports, keys.
 """
@@ -249,6 +249,21 @@ def test_operators(place: Place) -> None:
     (place.etc / "system_account.conf").write_text(f"{key[0]}: {token}\n")
     place.start(blocks(PAGE, "conf", "operator")[0].text)
     assert "ORDERS" in place.shell(blocks(PAGE, "sh", "operator-push")[0].text)
+
+
+def test_readme_configuration(place: Place) -> None:
+    text = blocks("../README.md", "conf", "accounts")[0].text
+    place.start(text.replace('"server.', '"/etc/nats/server.'))
+    assert place.get("/healthz") == '{"status":"ok"}'
+    assert place.shell("nats-server-py -t -c /etc/nats/server.conf") == ""
+
+
+def test_readme_programs(place: Place) -> None:
+    place.start('jetstream { store_dir: "/var/lib/nats" }')
+    greet, store = (block.text for block in blocks("../README.md", "python"))
+    assert place.python(greet) == "hello world\n"
+    whole = f"import asyncio\n\nimport nats\n\n\n{store}\n\nasyncio.run(main())\n"
+    assert place.python(whole) == "orders.new 1 piano\nb'green'\n"
 
 
 def test_auth_callout(place: Place) -> None:
