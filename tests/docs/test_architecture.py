@@ -19,9 +19,3 @@ def test_every_file_is_named(room: str) -> None:
     files = {file.stem for file in folder.glob("*.py") if file.stem != "__init__"}
     assert files
     assert files - named == set()
-
-
-def test_rooms_exist() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    rooms = {path for path in re.findall(r"`(\w+)/`", text) if path != "site"}
-    assert {path for path in rooms if not any(ROOT.glob(f"**/{path}/__init__.py"))} == {"go"}
