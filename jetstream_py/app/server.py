@@ -36,6 +36,8 @@ from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
 if TYPE_CHECKING:
+    import ssl
+
     from jetstream_py.app.jetstream import JetStreamPart
     from jetstream_py.server.monitor import Monitor
 
@@ -163,9 +165,7 @@ class App:
         host = self._options.http_host or self._options.host
         self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            # Nobody is asked for a certificate here, whatever clients of NATS have to show.
-            shown = tls and replace(tls, verify=False, verify_and_map=False)
-            secure = server_context(shown) if shown is not None else None
+            secure = _https_context(tls) if tls is not None else None
             monitor = await start_monitor(self.broker, host, port, self._monitoring, secure)
         except TlsError as error:
             raise StartError(str(error), "Check the files that the tls block names") from error
@@ -271,6 +271,10 @@ class App:
             self._log.configure(log_settings(fresh.options))
             for door in self._doors:
                 door.apply(fresh.options)
+            if fresh.options.https_port is not None and fresh.options.tls is not None:
+                renewed = _https_context(fresh.options.tls)
+                if self._monitor is not None:
+                    self._monitor.renew(renewed)
         except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
             return str(error)
@@ -366,6 +370,11 @@ def _named(system_account: str) -> str:
 
 def _scheme(state: MonitorState) -> str:
     return "https" if state.secure else "http"
+
+
+def _https_context(tls: Tls) -> ssl.SSLContext:
+    """Nobody is asked for a certificate there, whatever clients of NATS have to show."""
+    return server_context(replace(tls, verify=False, verify_and_map=False))
 
 
 def log_settings(options: Options) -> LogSettings:
