@@ -122,6 +122,7 @@ class ServiceImport:
         known: dict[str, object] = {"acc": self.importer.name}
         if client is not None:
             known = client.describe()
+            known.pop("name", None)  # nats-server tells it in advisories only
             if client.account is not self.importer:
                 known["svc"] = self.importer.name
             if not self.imported.share:
