@@ -27,7 +27,7 @@ DEFAULT_PORT: Final = 4222
 WARN_AGAIN: Final = 60.0  # seconds before the log repeats that an account is full
 SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may still be answered ...
 SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
-SERVICE_HOPS: Final = 16  # accounts that a request may pass by imports of imports
+SERVICE_HOPS: Final = 64  # imports that a request may pass, all its copies together
 SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over
 # What one connection may cost before its login: 64 KiB in all, so the parts are less.
 EARLY_INPUT: Final = (

@@ -94,7 +94,8 @@ class Operator(Protocol):
 class Guard:
     """Judges clients by the server's options."""
 
-    def __init__(self, options: Options, operator: Operator | None = None) -> None:
+    def __init__(self, options: Options, operator: Operator | None = None, guest: str = "") -> None:
+        """`guest` is what the server calls clients without a name where only operators have one."""
         self._auth = auth = options.authorization
         self._operator = operator
         self.no_auth_user = options.no_auth_user
@@ -103,6 +104,9 @@ class Guard:
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
         self.wants_nonce = bool(self._by_key or operator)
+        if guest and operator is None and _only_for_operators(options):
+            self.no_auth_user = guest
+            self._by_name[guest] = User(name=guest)
 
     def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""
@@ -213,6 +217,18 @@ def for_websocket(options: Options) -> Options:
             options.authorization, users=users, token=own.token
         )
     return msgspec.structs.replace(options, **changes)
+
+
+def _only_for_operators(options: Options) -> bool:
+    """Is the system account the only one that the file names, and its users all there are? Then they are
+    there for operators, and the server stays as open to others as it is without them."""
+    auth = options.authorization
+    accounts = {options.system_account}
+    return (
+        {account.name for account in options.accounts} == accounts
+        and {user.account for user in auth.users} == accounts
+        and not (auth.token or auth.callout or options.no_auth_user)
+    )
 
 
 def _by_type(user: User, attempt: Attempt) -> Verdict:

@@ -45,12 +45,14 @@ class Reception:
         self._rights: dict[Permissions, Rights] = {}
         self.workers = Workers(broker.loop.call_soon_threadsafe)
         self._callout = Callout(broker)
+        self._guest = f"nats-{broker.new_id()[:8]}"
         self.use(broker.options)
 
     def use(self, options: Options) -> None:
         """Judge by these options from now on."""
-        self.guard = Guard(options, self._broker.operator)
-        self._websocket_guard = Guard(for_websocket(options), self._broker.operator)
+        self.guard = Guard(options, self._broker.operator, self._guest)
+        own = for_websocket(options)
+        self._websocket_guard = Guard(own, self._broker.operator, self._guest)
         self._rights.clear()
 
     def guard_of(self, session: Session) -> Guard:
