@@ -21,12 +21,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[auth,monitor]'
+	$(PIP) install -e '.[all]'
 	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[auth,monitor,test,check]'
+	$(PIP) install -e '.[test,check]'
 	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@ $(RUN_STAMP)
 

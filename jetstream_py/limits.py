@@ -96,6 +96,7 @@ MONITOR_DETAILS: Final = (
 METRICS_DETAILS: Final = 5_000  # streams and consumers in one scrape, each of them as eight samples
 METRICS_ACCOUNTS: Final = 1_000
 METRICS_CONNECTIONS: Final = 65_536  # whose counters are added up
+CERTIFICATE_FILE: Final = 1024 * 1024  # bytes of a certificate's file that are looked at
 STACK_DEPTH: Final = 256  # frames of a thread that /stacksz shows
 
 # -- store -----------------------------------------------------------------------------------------

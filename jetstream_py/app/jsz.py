@@ -118,7 +118,7 @@ class JetStreamMonitor:
     def account_jsz(self, account: str, options: JszOptions) -> AccountStats:
         tenant = self._tenant(account)
         if tenant is not None:
-            return _account(tenant, options, _Room(options))
+            return _account(tenant, options, options.streams, _Room(options))
         known = account in self._broker.accounts
         reason = "not jetstream enabled" if known else "not found"
         raise BadRequest(f"account {gotext.quote(account)} {reason}")
@@ -183,10 +183,11 @@ def _details(tenants: list[Tenant], options: JszOptions) -> list[AccountStats]:
     else:
         chosen = []
     room = _Room(options)
-    return [_account(tenant, options, room) for tenant in chosen]
+    streams = options.streams or options.consumers
+    return [_account(tenant, options, streams, room) for tenant in chosen]
 
 
-def _account(tenant: Tenant, options: JszOptions, room: _Room) -> AccountStats:
+def _account(tenant: Tenant, options: JszOptions, streams: bool, room: _Room) -> AccountStats:
     js = tenant.js
     stats = AccountStats(
         name=tenant.name,
@@ -198,7 +199,7 @@ def _account(tenant: Tenant, options: JszOptions, room: _Room) -> AccountStats:
         reserved_storage=tenant.limits.max_store % _UINT64,
         api=Api(0, tenant.api.total, tenant.api.errors),
     )
-    if options.streams or options.consumers:
+    if streams:
         stats.stream_detail = list(_streams(js, options, room)) or UNSET
     return stats
 

@@ -13,26 +13,31 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from jetstream_py import limits
-from jetstream_py.app import memory, signals
+from jetstream_py.app import extras, memory, signals
 from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
-from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, WebSocket
+from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, Tls, WebSocket
 from jetstream_py.config.options import Options
 from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
+from jetstream_py.server.auth import has_clear_secrets
 from jetstream_py.server.broker import Broker
 from jetstream_py.server.listener import Listener, WebSocketListener
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.system import System
-from jetstream_py.server.tls import TlsError
+from jetstream_py.server.tls import TlsError, server_context
 from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
 if TYPE_CHECKING:
+    import ssl
+
     from jetstream_py.app.jetstream import JetStreamPart
     from jetstream_py.server.monitor import Monitor
 
@@ -97,12 +102,16 @@ class App:
         """Bring everything up, or raise `StartError`."""
         options = self._options
         self._banner()
+        if lack := extras.missing(options):
+            raise StartError(lack, extras.HINT)
         if options.pid_file:
             write_pid_file(options.pid_file)
         if options.authorization.operator is not None:
             self._trust(options.authorization.operator)
         if options.http_port is not None:
             self._monitor = await self._start_monitor(options.http_port)
+        elif options.https_port is not None and options.tls is not None:
+            self._monitor = await self._start_monitor(options.https_port, options.tls)
         if options.jetstream.enabled:
             from jetstream_py.app.jetstream import JetStreamPart
 
@@ -126,6 +135,8 @@ class App:
         log.info(f"  ID:       {self.broker.server_id}")
         for warning in self._invocation.warnings:
             log.warn(warning)
+        if has_clear_secrets(options):
+            log.warn("Plaintext passwords detected, use nkeys or bcrypt")
         if options.config_file:
             log.info(f"Using configuration file: {options.config_file} ({options.config_digest})")
         if options.max_payload > limits.MAX_PAYLOAD_WARN:
@@ -143,18 +154,21 @@ class App:
             mode = OperatorMode(options, self._clock, _named(self._options.system_account))
         except ValueError as error:
             raise StartError(str(error), "Check operator, resolver and system_account") from error
-        part = OperatorPart(self.broker, mode)
+        part = OperatorPart(self.broker, mode, options.default_sentinel)
         self.broker.use_operator(part, mode.system_account)
         part.serve()
 
-    async def _start_monitor(self, port: int) -> Monitor:
+    async def _start_monitor(self, port: int, tls: Tls | None = None) -> Monitor:
         from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
         self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            monitor = await start_monitor(self.broker, host, port, self._monitoring)
+            secure = _https_context(tls) if tls is not None else None
+            monitor = await start_monitor(self.broker, host, port, self._monitoring, secure)
+        except TlsError as error:
+            raise StartError(str(error), "Check the files that the tls block names") from error
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Can't start monitoring: can't listen to the monitor port: {text}"
@@ -162,7 +176,8 @@ class App:
         except MonitorUnavailable as error:
             text = "Can't start monitoring: aiohttp is not installed"
             raise StartError(text, str(error)) from error
-        self._log.info(f"Starting http monitor on {join_host_port(monitor.host, monitor.port)}")
+        where = join_host_port(monitor.host, monitor.port)
+        self._log.info(f"Starting {_scheme(self._monitoring)} monitor on {where}")
         return monitor
 
     async def _listen(self) -> Listener:
@@ -222,7 +237,8 @@ class App:
         listener, websocket = self._listener, self._websocket
         endpoints = {"nats": (listener.url_scheme, listener.host, listener.port)}
         if self._monitor is not None:
-            endpoints["monitoring"] = ("http", self._monitor.host, self._monitor.port)
+            scheme = _scheme(self._monitoring)
+            endpoints["monitoring"] = (scheme, self._monitor.host, self._monitor.port)
         if websocket is not None:
             endpoints["websocket"] = (websocket.url_scheme, websocket.host, websocket.port)
         ports_file = PortsFile(directory)
@@ -250,9 +266,15 @@ class App:
         try:
             fresh = reload_options(self._invocation, self._environ)
             changed = changes(self._options, fresh.options)
+            if lack := extras.missing(fresh.options):
+                raise ConfigError(f"{lack}. {extras.HINT}")
             self._log.configure(log_settings(fresh.options))
             for door in self._doors:
                 door.apply(fresh.options)
+            if fresh.options.https_port is not None and fresh.options.tls is not None:
+                renewed = _https_context(fresh.options.tls)
+                if self._monitor is not None:
+                    self._monitor.renew(renewed)
         except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
             return str(error)
@@ -344,6 +366,15 @@ class App:
 def _named(system_account: str) -> str:
     """The system account, if the file names one."""
     return "" if system_account == SYSTEM_ACCOUNT else system_account
+
+
+def _scheme(state: MonitorState) -> str:
+    return "https" if state.secure else "http"
+
+
+def _https_context(tls: Tls) -> ssl.SSLContext:
+    """Nobody is asked for a certificate there, whatever clients of NATS have to show."""
+    return server_context(replace(tls, verify=False, verify_and_map=False))
 
 
 def log_settings(options: Options) -> LogSettings:

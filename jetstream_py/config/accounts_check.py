@@ -22,11 +22,17 @@ _INVALID = "sublist: invalid subject"
 
 def faults(accounts: Mapping[str, AccountOptions]) -> Iterator[str]:
     """Complaints about exports and imports, in the order in which nats-server finds them."""
-    for service in (False, True):
-        for account in accounts.values():
-            for export in account.exports:
-                if export.service == service:
-                    yield from _export_faults(export, accounts)
+    found = [
+        fault
+        for service in (False, True)
+        for account in accounts.values()
+        for export in account.exports
+        if export.service == service
+        for fault in _export_faults(export, accounts)
+    ]
+    yield from found
+    if found:  # imports are not looked at any more
+        return
     taken: dict[str, list[Import]] = {name: [] for name in accounts}
     for service in (False, True):
         for account in accounts.values():

@@ -75,6 +75,7 @@ class JetStream:
         for name, stream in self.streams.items():
             self._mute(name)
             stream.close()
+            self._quota.forget(stream)
             if stream.config.storage == "memory":
                 self.store.delete(stream.store.sid)
             else:
@@ -154,6 +155,7 @@ class JetStream:
         stream = self.stream(name)
         self._mute(name)
         stream.close(deleted=True)
+        self._quota.forget(stream)
         del self.streams[name]
         self.store.delete(stream.store.sid)
         self.outbox.commit_soon()

@@ -52,6 +52,10 @@ class Tally:
         self._sums[kind] = total + size if fits else total
         return fits
 
+    def forget(self, stream: Stream) -> None:
+        """It is gone."""
+        self._sums[stream.config.storage] -= self._seen.pop(stream, 0)
+
     def _recount(self, kind: str) -> int:
         self._seen = {
             stream: seen for stream, seen in self._seen.items() if stream.config.storage != kind
@@ -87,6 +91,10 @@ class Quota:
         self.counts = {
             kind: max(self._most[kind], self._server_most[kind]) >= 0 for kind in self._most
         }
+
+    def forget(self, stream: Stream) -> None:
+        self._own.forget(stream)
+        self._server.forget(stream)
 
     def takes_run(self, stream: Stream, size: int) -> bool:
         """Is there room for all of a run of messages?"""

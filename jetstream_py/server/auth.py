@@ -131,7 +131,7 @@ class Guard:
             return User(name=client.user)
         if self._by_certificate:
             return self._by_names(attempt)
-        if self._operator is not None and client.jwt:
+        if self._operator is not None:
             return self._operator.authenticate(attempt)
         if self._by_key and client.nkey:
             return self._by_signature(client, attempt.nonce)
@@ -163,7 +163,7 @@ class Guard:
 
     def _by_secret(self, user: User, given: str, attempt: Attempt) -> Verdict:
         secret = user.password
-        if not _BCRYPT.match(secret):
+        if not is_hash(secret):
             return user if _equal(secret, given) else Refusal()
         if not given:
             return Refusal()
@@ -194,6 +194,13 @@ class Guard:
             return Refusal()
         verdict = _by_type(now, attempt)
         return verdict if isinstance(verdict, User) else Refusal()
+
+
+def has_clear_secrets(options: Options) -> bool:
+    """Is there a password or a token that whoever reads the file can use?"""
+    auth = options.authorization
+    known = [user.password for user in auth.users if not user.nkey] + [auth.token]
+    return any(secret and not _BCRYPT.match(secret) for secret in known)
 
 
 def for_websocket(options: Options) -> Options:
@@ -228,6 +235,11 @@ def _by_type(user: User, attempt: Attempt) -> Verdict:
     if user.connection_types and attempt.connection_type not in user.connection_types:
         return Refusal("connection type is not allowed")
     return user
+
+
+def is_hash(secret: str) -> bool:
+    """Whether a configured password or token is a bcrypt hash."""
+    return _BCRYPT.match(secret) is not None
 
 
 def _has_hash(secret: str, hashed: str) -> bool:

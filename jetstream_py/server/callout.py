@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Done = Callable[[User | Refusal], None]
 
+_SHARE = 0.9  # of the time for a login: who is not judged in time is refused, not timed out
 _TOLD = ("jwt", "nkey", "sig", "auth_token", "user", "pass", "name", "lang", "version", "protocol")
 
 
@@ -65,8 +66,9 @@ class _Request:
         reply = b"$SYS._INBOX.%b.%b" % (broker.new_token(), broker.new_token())
         self._reply = reply
         self._sub = internal.subscribe(reply, self._answer)
+        patience = broker.options.authorization.timeout * _SHARE
         self._timer = broker.timers.call_later(
-            broker.options.authorization.timeout, lambda: self._end(Refusal("no answer"))
+            patience, lambda: self._end(Refusal("no answer from the auth callout"))
         )
 
     def send(self) -> None:

@@ -11,11 +11,15 @@ is what users are compared with, first in that order, then in any.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+from jetstream_py import limits
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -120,6 +124,20 @@ def key_digest(der: bytes) -> str:
     return hashlib.sha256(
         key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     ).hexdigest()
+
+
+def not_after(file: str) -> int:
+    """Until when the certificate in a file is valid, in seconds since 1970."""
+    return _not_after(file, os.stat(file).st_mtime_ns)
+
+
+@lru_cache(16)
+def _not_after(file: str, changed_ns: int) -> int:
+    from cryptography import x509
+
+    with open(file, "rb") as source:
+        cert = x509.load_pem_x509_certificate(source.read(limits.CERTIFICATE_FILE))
+    return round(cert.not_valid_after_utc.timestamp())
 
 
 def host_names(file: str) -> list[str]:

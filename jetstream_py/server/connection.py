@@ -270,6 +270,7 @@ class ClientConnection(asyncio.Protocol):
         broker, session = self._broker, self.session
         if not session.closed:
             broker.slow_consumers += 1
+            session.account.slow_consumers += 1
             broker.log.info(f"{label(session)} - Slow Consumer Detected: {text}")
             broker.close_session(session, reason)
         self._transport.abort()  # the peer does not read: there is nobody to flush to

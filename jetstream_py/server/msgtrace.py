@@ -11,7 +11,6 @@ message goes on with its trace switched off.
 
 from __future__ import annotations
 
-import gzip
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -71,10 +70,9 @@ class MsgTrace:
 
     def delivered(self, sub: Sub, error: str = "") -> None:
         """A subscriber gets it, or not."""
-        via = sub.via
         receiver = sub.session
         fields: dict[str, object] = _who(receiver)
-        if via is not None:
+        if receiver.account is not self._session.account:
             fields["acc"] = receiver.account.name
         fields["sub"] = wire_text(sub.subject)
         if sub.queue:
@@ -108,6 +106,8 @@ class MsgTrace:
         }
         body, block = escape_json(msgspec.json.encode(report)), b""
         if b"gzip" in (header.get(self._block, b"Accept-Encoding") or b""):
+            import gzip
+
             body = gzip.compress(body, mtime=0)
             block = header.extend(b"", (b"Content-Encoding", b"gzip"))
         session.account.internal.announce(self.dest, body, block)
@@ -125,9 +125,14 @@ def begin(session: Session, pub: Pub, block: bytes) -> MsgTrace | None:
 
 def switched_off(block: bytes) -> bytes:
     """A block whose trace ends here."""
+    return redirected(block, _OFF)
+
+
+def redirected(block: bytes, dest: bytes) -> bytes:
+    """A block whose trace, if there is one, goes elsewhere."""
     if header.get(block, DEST) is None:
         return block
-    return header.extend(header.without(block, DEST), (DEST, _OFF))
+    return header.extend(header.without(block, DEST), (DEST, dest))
 
 
 def _account_dest(session: Session, block: bytes) -> bytes | None:

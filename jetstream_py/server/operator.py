@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
 from jetstream_py.jwt import OperatorMode, expiry, handle
 from jetstream_py.jwt import Refusal as JwtRefusal
@@ -16,8 +18,6 @@ from jetstream_py.server import proto
 from jetstream_py.server.auth import Ask, Attempt, Later, Refusal, Verdict
 
 if TYPE_CHECKING:
-    import msgspec
-
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
 
@@ -33,9 +33,11 @@ _SERVICES = (b"$SYS.REQ.CLAIMS.*", b"$SYS.REQ.ACCOUNT.*.CLAIMS.*")
 class OperatorPart:
     """The judge of JWTs, and the services that change accounts."""
 
-    def __init__(self, broker: Broker, mode: OperatorMode) -> None:
+    def __init__(self, broker: Broker, mode: OperatorMode, sentinel: str = "") -> None:
+        """`sentinel` is the token of clients that show none."""
         self._broker = broker
         self.mode = mode
+        self._sentinel = sentinel
         self._ends: dict[str, int] = {}  # the second at which an account's token ends
 
     def serve(self) -> None:
@@ -46,8 +48,11 @@ class OperatorPart:
     # -- clients (see auth.Operator) --------------------------------------------------------------
 
     def authenticate(self, attempt: Attempt) -> Verdict:
-        client, mode = attempt.client, self.mode
-        wanted = mode.wanted(client)
+        if not attempt.client.jwt and self._sentinel:
+            client = msgspec.structs.replace(attempt.client, jwt=self._sentinel)
+            attempt = attempt._replace(client=client)
+        mode = self.mode
+        wanted = mode.wanted(attempt.client)
         if wanted is not None:
             name: str = wanted
 

@@ -26,7 +26,7 @@ from jetstream_py import headers as header
 from jetstream_py import limits
 from jetstream_py.config.account_options import Export, Import
 from jetstream_py.server.latency import Measurement
-from jetstream_py.server.msgtrace import switched_off
+from jetstream_py.server.msgtrace import redirected, switched_off
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -83,12 +83,22 @@ class ServiceImport:
         mapper = self.exporter.mapper
         if mapper is not None and (choice := mapper.find(target)) is not None:
             target = mapper.map(choice, target)
-        block = self._introduce(block, client)
-        if self._reported(subject, target, client):
-            return True
+        traced = client.traced if client is not None else None
+        if traced is not None:
+            traced.served(self.exporter.name, subject, target)
+            if traced.only and not self.export.allow_trace:
+                return False
+        return self._publish(target, reply, self._introduce(block, client), payload, client)
+
+    def _publish(
+        self, target: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+    ) -> bool:
         traced = client.traced if client is not None and self.export.allow_trace else None
         if traced is None:
             block = switched_off(block)
+        else:
+            way = self.broker.ways_back.open(self.exporter, self.importer, traced.dest)
+            block = redirected(block, way.reply)
         measurement = Measurement.begin(self, block, client)
         if not reply:
             if measurement is not None:
@@ -105,14 +115,6 @@ class ServiceImport:
         ways.close(way)
         return False
 
-    def _reported(self, subject: bytes, target: bytes, client: Session | None) -> bool:
-        """Note a traced request. Was that all that was wanted?"""
-        traced = client.traced if client is not None else None
-        if traced is None:
-            return False
-        traced.served(self.exporter.name, subject, target)
-        return traced.only and not self.export.allow_trace
-
     def _introduce(self, block: bytes, client: Session | None) -> bytes:
         """Say who asks; what a client says itself does not count."""
         if block:
@@ -120,6 +122,7 @@ class ServiceImport:
         known: dict[str, object] = {"acc": self.importer.name}
         if client is not None:
             known = client.describe()
+            known.pop("name", None)  # nats-server tells it in advisories only
             if client.account is not self.importer:
                 known["svc"] = self.importer.name
             if not self.imported.share:

@@ -12,8 +12,7 @@ control line and payload limits, which are checked before waiting.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from jetstream_py import limits
 from jetstream_py.config.account_options import User
@@ -21,6 +20,7 @@ from jetstream_py.gotext import rfc3339_nano, wire_text
 from jetstream_py.server import ingest, proto
 from jetstream_py.server.auth import NOBODY
 from jetstream_py.server.connect import ConnectOptions, decode
+from jetstream_py.server.link import NO_LINK, Link
 from jetstream_py.server.permissions import Grants, PublishRule, Rights
 from jetstream_py.server.proto import Fault
 from jetstream_py.server.router import Lines, Pub
@@ -30,89 +30,9 @@ from jetstream_py.subject import is_valid
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
     from jetstream_py.server.broker import Broker
-    from jetstream_py.server.certificates import Peer
     from jetstream_py.server.mapping import Mapper
     from jetstream_py.server.msgtrace import MsgTrace
     from jetstream_py.server.tls_info import TlsInfo
-
-
-class Link(Protocol):
-    """What a session needs from its transport."""
-
-    def flush(self) -> None:
-        """Write what the session has queued."""
-        ...
-
-    def connected(self) -> None:
-        """A CONNECT was accepted."""
-        ...
-
-    def close(self, linger: bool) -> None:
-        """Close once everything written has left; `linger`: and the peer had a chance to read it."""
-        ...
-
-    def pending_bytes(self) -> int:
-        """Written, but not taken by the socket yet."""
-        ...
-
-    @property
-    def connection_type(self) -> str:
-        """As `allowed_connection_types` has it: STANDARD or WEBSOCKET."""
-        ...
-
-    def hold(self) -> None:
-        """Read no more until `release`."""
-        ...
-
-    def release(self) -> None: ...
-
-    @property
-    def forwarded_for(self) -> str:
-        """Whom a proxy speaks for, or nothing."""
-        ...
-
-    @property
-    def cookies(self) -> Mapping[str, str]:
-        """Credentials that came with the upgrade: fields of CONNECT."""
-        ...
-
-    def tls_info(self) -> TlsInfo | None:
-        """How the connection is protected, if it is."""
-        ...
-
-    def peer(self) -> Peer | None:
-        """The client as its certificate names it."""
-        ...
-
-
-class NoLink:
-    """The link of a session that has lost its own."""
-
-    connection_type = "STANDARD"
-    forwarded_for = ""
-    cookies: Mapping[str, str] = {}
-
-    def flush(self) -> None: ...
-
-    def connected(self) -> None: ...
-
-    def close(self, linger: bool) -> None: ...
-
-    def pending_bytes(self) -> int:
-        return 0
-
-    def tls_info(self) -> TlsInfo | None:
-        return None
-
-    def hold(self) -> None: ...
-
-    def release(self) -> None: ...
-
-    def peer(self) -> Peer | None:
-        return None
-
-
-NO_LINK: Link = NoLink()
 
 
 class Session:
@@ -193,8 +113,8 @@ class Session:
         self.rights: Rights | None = None
         self.publish_rule: PublishRule | None = None
         self.grants: Grants | None = None  # answers that it may give
-        self.mapper: Mapper | None = None
-        self.checked = False  # there is a rule or a mapping for what it publishes
+        self.mapper: Mapper | None = account.mapper
+        self.checked = self.mapper is not None  # there is a rule or a mapping for what it publishes
         self.traced: MsgTrace | None = None  # the message that is being delivered, see `msgtrace`
         self.behalf: Session | None = None  # the client that a part of the server acts for
         self.nonce = ""
@@ -273,10 +193,11 @@ class Session:
         most = max(limits.EARLY_INPUT, 2 * self.max_control_line)
         too_much = waiting > limits.HELD_INPUT or (not self.held and self._early > most)
         if too_much and not self.closed:
-            self.broker.auth_violation(self)
+            self.broker.reception.refuse(self)
 
     def map_by_account(self) -> None:
-        """Mappings count from the read after the one with CONNECT."""
+        """Whether there are mappings is looked up once for each read, as nats-server does: in the read
+        with CONNECT those of the account only count if there were any before it."""
         self.mapper = self.account.mapper
         self.checked = self.mapper is not None or self.publish_rule is not None
 
@@ -309,7 +230,7 @@ class Session:
         """Before authentication a first byte that is not CONNECT's ends the session."""
         if not self.awaiting_auth or line[:1] in (b"C", b"c"):
             return True
-        self.broker.auth_violation(self)
+        self.broker.reception.refuse(self)
         return False
 
     def control(self, line: bytes) -> Pub | None:
@@ -451,11 +372,11 @@ class Session:
         self.pings_out = 0
 
     def _connect(self, text: bytes) -> None:
-        self.connect = client = self.connect.overlay(text).fill(self.link.cookies)
+        self.connect = self.connect.overlay(text).fill(self.link.cookies)
         self.touch()
         if self.rtt is None:  # a first guess, until a ping tells
             self.rtt = (self.last_activity_ns - self.start_ns) / 1e9
-        self.broker.authenticate(self, client)
+        self.broker.reception.authenticate(self)
 
     def admit(self, user: User) -> None:
         """The credentials are those of this user."""
@@ -482,10 +403,11 @@ class Session:
         account = broker.account_of(user)
         if account is not self.account:
             self.drop_all()
-            self.mapper = None  # see `map_by_account`
+            if self.mapper is not None:  # else they wait, see `map_by_account`
+                self.mapper = account.mapper
         before = self.account
         self.identity, self.account = user, account
-        self.rights = rights = broker.rights_of(user)
+        self.rights = rights = broker.reception.rights_of(user)
         self.publish_rule = rights.publish if rights is not None else None
         responses = rights.responses if rights is not None else None
         self.grants = Grants(responses) if responses is not None else None

@@ -172,11 +172,11 @@ class Sublist:
             for node in level:
                 if node.full is not None:
                     hits.append(node.full)
+                if node.star is not None:
+                    below.append(node.star)
                 child = node.children.get(token)
                 if child is not None:
                     below.append(child)
-                if node.star is not None:
-                    below.append(node.star)
             if not below:
                 return _collect(hits, depth=max(i, 1) if _only_full(level) else i + 1)
             level = below

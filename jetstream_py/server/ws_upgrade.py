@@ -26,7 +26,7 @@ _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
 _END: Final = re.compile(rb"\r?\n\r?\n")
 _REQUEST: Final = re.compile(r"([!-~]+) ([!-~]+) HTTP/(\d)\.(\d)")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_TARGET: Final = re.compile(r"(?:/|https?://)(?:[^%]|%[0-9a-fA-F]{2})*")
+_TARGET: Final = re.compile(r"(?:https?://[^/?#%]*)?(/(?:[^?#%]|%[0-9a-fA-F]{2})*)(?:[?#].*)?")
 _DEFLATE: Final = "permessage-deflate"
 
 Headers = dict[str, list[str]]  # by name in lower case
@@ -128,7 +128,8 @@ def parse_head(head: bytes) -> Request:
     method, target, major, minor = match.groups()
     if major != "1":
         raise Malformed("505 HTTP Version Not Supported: unsupported protocol version")
-    if not _TARGET.fullmatch(target):
+    found = _TARGET.fullmatch(target)
+    if found is None:
         raise Malformed("400 Bad Request")
     headers = _headers(lines)
     hosts = headers.get("host", [])
@@ -136,7 +137,7 @@ def parse_head(head: bytes) -> Request:
         raise Malformed("400 Bad Request: missing required Host header")
     if len(hosts) > 1:
         raise Malformed("400 Bad Request")
-    return Request(method, urlsplit(target).path, headers)
+    return Request(method, found[1], headers)
 
 
 def _headers(lines: list[str]) -> Headers:

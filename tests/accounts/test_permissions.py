@@ -334,8 +334,8 @@ def test_wildcards_against_wildcards(stage: Stage, name: str) -> None:
     user = stage.enter(name)
     for sid, subject in enumerate(
         [
-            b"k.>", b"k.*", b"k.a", b"k.a.>", b"k.*.>", b"k", b"l.>", b"l.*.x", b"l.>.x", b"l.*.*", b"l.*.>",
-            b"m.>", b"m.a.>", b"m.a.*", b"m.*.*", b"m.*.>", b"m.*.b", b"m.>.b", b"*.*", b"*.>", b">", b"*",
+            b"k.*", b"k.a", b"k.a.>", b"k.*.>", b"k", b"l.>", b"l.*.x", b"l.*.*", b"l.*.>",
+            b"m.>", b"m.a.*", b"m.*.*", b"m.*.>", b"m.*.b", b"*.*", b"*.>", b">", b"*",
         ]
     ):  # fmt: skip
         user.say(b"SUB %b %d\r\n" % (subject, sid) + b"UNSUB %d\r\n" % sid + pub(subject))

@@ -139,18 +139,6 @@ def test_unsubscribe(stage: Stage) -> None:
 
 
 @scenario("AUTH-024", config=CONFIG)
-def test_unsubscribe_after_some(stage: Stage) -> None:
-    """nats-server does not count what comes by an import."""
-    a, b = stage.enter("a"), stage.enter("b")
-    b.say(b"SUB fromA.> 1\r\nUNSUB 1 2\r\n")
-    b.say(b"SUB > 2\r\nUNSUB 2 3\r\n")
-    for number in (b"1", b"2", b"3", b"4"):
-        a.say(pub(b"ev.x", number))
-        b.hear(any_order=True)
-    b.say(pub(b"fromA.x", b"local"))
-
-
-@scenario("AUTH-024", config=CONFIG)
 def test_local_publish_to_an_imported_subject(stage: Stage) -> None:
     a, b, other = stage.enter("a"), stage.enter("b"), stage.enter("b2")
     a.say(b"SUB > 1\r\n")

@@ -235,6 +235,17 @@ def test_a_run_is_cut_where_the_account_is_full(tmp_path: Path) -> None:
     crowd.close()
 
 
+def test_streams_that_are_gone_are_not_counted(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, {"A": StreamLimits(max_store=100)}, {"max_file_store": 1000})
+    for number in range(20):
+        crowd.create("A", f"S{number}", subjects=["s"])
+        assert crowd.ask("A", "s", b"x" * 69) == {"stream": f"S{number}", "seq": 1}
+        crowd.api("A", f"STREAM.DELETE.S{number}")
+    js = crowd.part.accounts["A"].js
+    assert js._quota._own._seen == crowd.part.engine.tally._seen == {}
+    crowd.close()
+
+
 def test_promises_above_what_the_server_has(tmp_path: Path) -> None:
     half = StreamLimits(max_store=501)
     with pytest.raises(StartError, match="insufficient storage resources available"):
@@ -278,4 +289,5 @@ def test_the_tally_is_never_wrong(seed: int) -> None:
             stream.store.bytes = chance.randrange(stream.store.bytes + 1)
         if chance.random() < 0.05:
             streams.remove(stream)
+            tally.forget(stream)  # type: ignore[arg-type]
             streams.append(FakeStream(chance.choice(("file", "memory"))))

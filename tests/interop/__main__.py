@@ -17,6 +17,15 @@ from tests.support.server import ORACLE, OURS, Kind, Servers
 
 Play = Callable[[str, Path], Transcript]
 BUILD = Path("build").absolute() / "interop"
+# Whoever says nothing is the application; the system account has a user of its own.
+CONFIG = f"""
+server_name: interop
+accounts {{
+  APP {{jetstream: enabled, users: [{{user: app, password: app}}]}}
+  $SYS {{users: [{{user: {cli.SYSTEM}, password: {cli.SYSTEM}}}]}}
+}}
+no_auth_user: app
+"""
 
 
 def go_client() -> tuple[str, Play]:
@@ -36,7 +45,7 @@ def on(kind: Kind, play: Play) -> Transcript:
     """The outcomes on a fresh server of the kind."""
     with tempfile.TemporaryDirectory() as name, Servers(Path(name)) as servers:
         directory = Path(name)
-        server = servers.start(kind, flags=["-js", "-sd", str(directory / "store")])
+        server = servers.start(kind, CONFIG, ["-js", "-sd", str(directory / "store")])
         return play(server.url, directory)
 
 

@@ -29,8 +29,14 @@ class Step:
     words: tuple[str, ...] = ()
     json: bool = False
     refused: bool = False
+    system: bool = False  # done by the user of the system account
 
 
+def system(command: str, *words: str, refused: bool = False) -> Step:
+    return Step(command, command, words, refused=refused, system=True)
+
+
+SYSTEM = "system"
 FILE = "@FILE@"
 STEPS = (
     Step("account info", "account info"),
@@ -101,6 +107,40 @@ STEPS = (
     Step("bench js get", "bench js ordered --msgs 500 --no-progress"),
     Step("server check connection", "server check connection", ("OK",)),
     Step("server check jetstream", "server check jetstream"),
+    Step("stream to check", "stream add CHECK --subjects check.> --storage file --defaults"),
+    Step("consumer to check", "consumer add CHECK PULL --pull --ack explicit --defaults"),
+    Step("message to check", "pub check.a hello"),
+    Step("server check stream", "server check stream --stream CHECK", ("OK",)),
+    Step("server check consumer", "server check consumer --stream CHECK --consumer PULL", ("OK",)),
+    Step("server check message", "server check message --stream CHECK --subject check.a", ("OK",)),
+    Step("server check nothing", "server check stream --stream NOPE", refused=True),
+    Step("account report connections", "account report connections", ("NATS CLI",)),
+    Step("account report statistics", "account report statistics"),
+    Step("no system account", "server list", refused=True),
+    system("server ping 1", "interop"),
+    system("server list", "interop"),
+    system("server info", "Server information for interop"),
+    system("server report connections", "NATS CLI"),
+    system("server report accounts", "$SYS"),
+    system("server report jetstream", "interop"),
+    system("server report health"),
+    system("server report cpu", "interop"),
+    system("server report mem", "interop"),
+    system("server check server --name interop", "OK"),
+    system("server check server --name nobody --timeout 1s", refused=True),
+    system("server account info APP", "APP"),
+    system("server request variables", '"server_name":"interop"'),
+    system("server request connections", '"connections":'),
+    system("server request subscriptions", '"num_subscriptions":'),
+    system("server request jetstream", '"streams":'),
+    system("server request accounts", '"APP"'),
+    system("server request accounts --account APP", '"account_name":"APP"'),
+    system("server request jetstream-health", '"status":"ok"'),
+    system("server request raft", '"data":{}'),
+    system("server request routes", '"routes":[]'),
+    system("server request gateways", '"outbound_gateways":{}'),
+    system("server request leafnodes", '"leafs":[]'),
+    system("server request kick 99999 interop", refused=True),
 )
 
 
@@ -126,7 +166,9 @@ def play(command: Path, url: str, directory: Path) -> Transcript:
     outcomes = {}
     for step in STEPS:
         arguments = [part.replace(FILE, str(file)) for part in step.command.split()]
-        outcomes[step.name] = run(step, [str(command), "--server", url, *arguments], environment)
+        who = ["--user", SYSTEM, "--password", SYSTEM] if step.system else []
+        call = [str(command), "--server", url, *who, *arguments]
+        outcomes[step.name] = run(step, call, environment)
     back = Path(f"{file}.back")
     if not back.exists() or back.read_bytes() != file.read_bytes():
         outcomes["object get"].failed = "the object came back with other bytes"

@@ -110,8 +110,9 @@ def test_pushes_to_another_account(js: OwnServer, deliver: str, listen: str) -> 
     b.listen(listen)
     config = {**CONSUMER, "deliver_subject": deliver}
     ask(b, "CONSUMER.DURABLE.CREATE.S.C", {"stream_name": "S", "config": config})
+    [first] = b.heard(1)  # how many are left is in its reply
     b.publish("pub.2", b"two", {"Own": "header"})
-    for message in b.heard(2):
+    for message in (first, *b.heard(1)):
         b.note(message.subject)
         b.request(message.reply, b"+ACK")
     js.until(lambda: js.ask("CONSUMER.INFO.S.C")["num_ack_pending"] == 0)

@@ -83,7 +83,7 @@ def test_an_account_as_plain_data(made: Chain, mode: OperatorMode) -> None:
     assert (found.name, found.nkey, found.name_tag) == (made.account.public,) * 2 + ("ACC",)
     assert (found.max_connections, found.max_subscriptions) == (1, 2)
     assert (found.max_payload, found.max_leafnodes) == (3, 4)
-    assert found.jetstream == StreamLimits(0, 7, 8, max_bytes_required=True)
+    assert found.jetstream == StreamLimits(0, 7, 8, 0, max_bytes_required=True)
     assert found.stores
     assert found.exports == (
         Export("s.>"),
@@ -116,7 +116,7 @@ def test_tiers_stand_instead_of_limits(made: Chain, mode: OperatorMode) -> None:
     tiers = {"R1": {"disk_storage": 5, "mem_storage": -1}, "R3": {}}
     found = converted(made, mode, {"limits": {"tiered_limits": tiers, "mem_storage": 9}})
     assert found.jetstream is None
-    assert found.tiers == (("R1", StreamLimits(-1, 5)),)
+    assert found.tiers == (("R1", StreamLimits(-1, 5, 0, 0)),)
     assert found.stores
     assert not converted(made, mode, {}).stores
 

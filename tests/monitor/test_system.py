@@ -226,6 +226,14 @@ def test_statistics_of_accounts(crowds: list[Crowd], body: str) -> None:
 
 
 @pytest.mark.behaviour("MON-018")
+@pytest.mark.parametrize("account", ["nope", "C", "PING"])
+def test_statistics_of_an_account_that_is_not_used(crowds: list[Crowd], account: str) -> None:
+    body = '{"include_unused":true,"accounts":["C"]}'
+    theirs, own = both(crowds, "s", f"$SYS.REQ.ACCOUNT.{account}.STATZ", body)
+    same(crowds, theirs, own)
+
+
+@pytest.mark.behaviour("MON-018")
 def test_accounts_without_connections_are_told_on_request(crowds: list[Crowd]) -> None:
     for body, names in (
         ("", ["$SYS", "A", "B"]),

@@ -41,13 +41,13 @@ class HealthzOptions(msgspec.Struct, kw_only=True):
         deprecated = boolean(query, "js-enabled")
         enabled = boolean(query, "js-enabled-only")
         server = boolean(query, "js-server-only")
-        meta = boolean(query, "js-meta-only")
+        boolean(query, "js-meta-only")  # there is none without a cluster
         return cls(
             account=query.get("account", ""),
             stream=query.get("stream", ""),
             consumer=query.get("consumer", ""),
             details=boolean(query, "details"),
-            server_only=deprecated or enabled or server or meta,
+            server_only=deprecated or enabled or server,
             deprecated=deprecated,
         )
 

@@ -120,6 +120,9 @@ def metrics(broker: BrokerView, state: MonitorState) -> Callable[[], bytes]:
 def gather(broker: BrokerView, state: MonitorState) -> Iterator[GaugeMetricFamily]:
     server = (broker.server_id,)
     yield from _varz(msgspec.to_builtins(varz(broker, state)), server)
+    times = {"start": broker.started_ns, "config_load_time": broker.config_loaded_ns}
+    for name, time_ns in times.items():  # as milliseconds since 1970
+        yield _family(f"gnatsd_varz_{name}", ("server_id",), [(server, time_ns // 1_000_000)])
     stats = msgspec.to_builtins(subsz(broker, SubszOptions()))
     for name in ("server_id", "now"):
         del stats[name]

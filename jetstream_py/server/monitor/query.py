@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import TypeVar
-from urllib.parse import unquote_to_bytes
 
 from jetstream_py import gotext
 
@@ -35,6 +34,8 @@ def parse_query(raw: str) -> Query:
 
 
 def _unescape(text: str) -> str:
+    from urllib.parse import unquote_to_bytes  # only who asks by HTTP needs it
+
     data = unquote_to_bytes(text.replace("+", " ").encode("utf-8", "surrogateescape"))
     return data.decode("utf-8", "surrogateescape")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from typing import Final
 
 from aiohttp import web
@@ -50,9 +51,14 @@ class HttpServer:
         )
         self._listener: asyncio.Server | None = None
 
-    async def listen(self, sock: socket.socket) -> None:
+    async def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(self._connection, sock=sock)
+        self._listener = await loop.create_server(
+            self._connection,
+            sock=sock,
+            ssl=tls,
+            ssl_handshake_timeout=limits.MONITOR_REQUEST_TIME if tls is not None else None,
+        )
 
     async def close(self) -> None:
         if self._listener is not None:

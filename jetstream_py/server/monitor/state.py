@@ -20,11 +20,12 @@ class MonitorState:
     One for each server. Answers over NATS use the same one, so both faces tell the same.
     """
 
-    __slots__ = ("history", "host", "judges", "port", "requests", "usage", "viewer")
+    __slots__ = ("history", "host", "judges", "port", "requests", "secure", "usage", "viewer")
 
     def __init__(self, host: str = "", port: int = 0, usage: Usage | None = None) -> None:
         self.host = host
         self.port = port  # 0: no HTTP face
+        self.secure = False  # it speaks TLS
         self.requests: dict[str, int] = {}
         self.usage = usage or Usage()
         self.history = History()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -41,6 +40,8 @@ class Usage:
 
 def resident_bytes() -> int:
     """Memory in use now; where the system does not tell, the peak."""
+    import resource
+
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read(128).split()[1]) * resource.getpagesize()

@@ -178,10 +178,7 @@ class HealthzRequest(Filter):
             stream=self.stream,
             consumer=self.consumer,
             details=self.details,
-            server_only=self.js_enabled
-            or self.js_enabled_only
-            or self.js_server_only
-            or self.js_meta_only,
+            server_only=self.js_enabled or self.js_enabled_only or self.js_server_only,
             deprecated=self.js_enabled,
         )
 

@@ -102,6 +102,8 @@ def _account_jsz(desk: Desk, name: str, request: r.JszRequest) -> object:
 
 
 def _account_statz(desk: Desk, name: str, request: r.AccountStatzRequest) -> object:
+    if name == "PING":  # all accounts are meant, and that is a service of its own
+        raise Silence
     answer = accstatz(desk.broker, request.include_unused, (name,))
     if not answer.account_statz and not request.include_unused:
         raise Silence
@@ -202,11 +204,15 @@ class Services:
             return
         self._respond(message, response)
 
-    @staticmethod
-    def _respond(message: Message, value: object) -> None:
+    def _respond(self, message: Message, value: object) -> None:
         """In the account where the request arrived, which need not be the client's own."""
-        if message.reply:
-            message.account.internal.publish(message.reply, encode(value))
+        internal = message.account.internal
+        if not message.reply:
+            return
+        if message.account is self._broker.system_account:
+            internal.announce(message.reply, encode(value))
+        else:
+            internal.publish(message.reply, encode(value))
 
     def _meant(self, request: r.Filter) -> bool:
         broker, options = self._broker, self._broker.options
