@@ -12,7 +12,7 @@ JS_STAMP := $(JS)/node_modules/.stamp
 BROWSER_STAMP := $(VENV)/.browser
 ARGS ?=
 
-.PHONY: install serve test check bench bench-quick fuzz crash compat interop clean
+.PHONY: install serve test check bench bench-quick fuzz abuse crash compat interop clean
 
 install: $(DEV_STAMP) $(JS_STAMP) $(BROWSER_STAMP)
 
@@ -63,6 +63,10 @@ bench-quick: install
 fuzz: install
 	$(PIP) install -e '.[fuzz]'
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+# What strangers cost before they have logged in, on ours and on nats-server side by side.
+abuse: install
+	$(BIN)/python -m tests.security $(ARGS)
 
 crash: install
 	$(BIN)/python -m tests.crash $(ARGS)

@@ -109,6 +109,7 @@ class WebSocketLayer(Layer):
     def data_received(self, data: bytes) -> None:
         reader, connection = self._reader, self._connection
         if self._closed:
+            connection.pass_over(len(data))
             return
         session = connection.session
         for piece in reader.read(data):

@@ -196,3 +196,19 @@ def test_nothing_is_fast_before_the_login() -> None:
         net.pass_time(TIMEOUT + 0.5)
         assert stranger.closing or stranger.ended
     net.bench.close()
+
+
+def test_a_refused_talker_is_not_listened_to() -> None:
+    """A moment to read the error is for those who stop talking."""
+    net = Net(Options(authorization=AUTH))
+    calm, talker = net.open(b""), net.open(b"")
+    for transport in (calm, talker):
+        net.send(transport, PUB)
+        assert transport.ended
+        assert not transport.closing
+    net.send(calm, PUB * 10)
+    assert not calm.closing
+    for _ in range(3):
+        net.send(talker, b" " * READ)
+    assert talker.aborted
+    net.bench.close()
