@@ -37,9 +37,11 @@ def main(count: int) -> int:
             for kind in reversed(KINDS):
                 with Servers(Path(tempfile.mkdtemp(dir=directory))) as servers:
                     server = start(servers, kind, authority, "TLS" in attack.name)
-                    play(server, attack, 10, 3.0)  # what is loaded once is loaded now
-                    patience = 35.0 if attack.port == "monitoring" else 6.0
-                    outcome = play(server, attack, 1 if attack is calm else count, patience)
+                    play(server, authority, attack, 10, 3.0)  # what is loaded once is loaded now
+                    patience = 40.0 if attack.port == "monitoring" else 6.0
+                    outcome = play(
+                        server, authority, attack, 1 if attack is calm else count, patience
+                    )
                 print(row(attack.name, kind, outcome), flush=True)
                 if kind == OURS and (outcome.held > MOST or outcome.last > patience):
                     failed.append(attack.name)

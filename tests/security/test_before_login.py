@@ -96,7 +96,7 @@ def bomb(data: bytes) -> bytes:
 
 def websocket_attacks() -> dict[str, Attack]:
     cookie = "jwt=" + "j" * 15_000
-    head = ws.request(ws.DEFLATE | {"Cookie": cookie})
+    head = ws.request({**ws.DEFLATE, "Cookie": cookie})
     return {
         "silence": [],
         "partial request": [head[:-2]],

@@ -48,7 +48,7 @@ def sane(stream: bytes) -> None:
     assert b"\nEVIL" not in stream
 
 
-def fields() -> list[tuple[str, dict[str, object]]]:
+def fields() -> list[tuple[str, object]]:
     """Requests with the evil text in each field that could reach a control line, a header or a log."""
     streams: list[dict[str, object]] = [
         {"name": EVIL}, {"name": "T", "subjects": [EVIL]}, {"name": "U", "description": EVIL},
