@@ -66,7 +66,7 @@ def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
         raise error(10111, err="rollup not permitted")
     rollup = value.lower()
     if rollup not in _ROLLUPS:
-        raise error(10111, err=f"rollup value invalid: {quote(wire_text(value))}")
+        raise error(10111, err=f"rollup value invalid: {quote(wire_text(value).lower())}")
     return rollup
 
 

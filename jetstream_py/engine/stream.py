@@ -228,6 +228,7 @@ class Stream:
                     ends = fields.get(hdr.SCHEDULER, b"")
                 if due is not None and not fields.get(hdr.ROLLUP):
                     headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+                    self._check_size(headers, data)
                     rollup = b"" if hdr.ROLLUP in fields else b"sub"
         if config.allow_msg_counter:
             headers, data, tail = self._count(subject, headers)
