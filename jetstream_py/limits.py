@@ -165,6 +165,13 @@ TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond o
 TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
 EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
+# -- counters and schedules ------------------------------------------------------------------------
+COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
+SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered
+SCHEDULE_NAP: Final = 86_400.0  # seconds a timer may be set for; the wall clock may have been moved
+CRON_LENGTH: Final = 1024  # characters: every second of a minute fits
+SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many is refused
+
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be

@@ -125,9 +125,9 @@ def _rules(js: JetStream) -> Rules:
     return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
 
 
-# What a stream may ask for that this version checks but does not do yet. Batches and schedules are not here:
-# such a stream works, and who uses them hears that they are not enabled.
-UNAVAILABLE = ("mirror", "sources", "allow_msg_counter")
+# What a stream may ask for that this version checks but does not do yet. Batches are not here: such a
+# stream works, and who uses them hears that they are not enabled.
+UNAVAILABLE = ("mirror", "sources")
 
 
 def refuse_unavailable(config: StreamConfig) -> None:

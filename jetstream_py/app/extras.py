@@ -5,7 +5,6 @@ instead of refusing them one by one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 
 from jetstream_py.config.options import Options
 from jetstream_py.server.auth import is_hash
@@ -13,7 +12,13 @@ from jetstream_py.server.auth import is_hash
 HINT = "Install it: pip install 'jetstream-py[auth]'"
 
 
-def missing(options: Options, installed: Callable[[str], object] = find_spec) -> str:
+def find(name: str) -> object:
+    from importlib.util import find_spec  # only servers that need something pay for it
+
+    return find_spec(name)
+
+
+def missing(options: Options, installed: Callable[[str], object] = find) -> str:
     """What the options need and this Python does not have; "" when all is there."""
     auth, own = options.authorization, options.websocket
     secrets = [auth.token, *(user.password for user in auth.users)]

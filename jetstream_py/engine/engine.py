@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from jetstream_py.api.types import StreamConfig
-from jetstream_py.engine import expiry, journal
+from jetstream_py.engine import expiry, journal, schedule
 from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.outbox import Outbox
@@ -133,7 +133,7 @@ class Engine:
         """Delete the streams that an account has left behind."""
         for parked in self.parked.pop(account, ()):
             sid = parked.store.sid
-            for start in (journal.prefix(sid), expiry.prefix(sid)):
+            for start in (journal.prefix(sid), expiry.prefix(sid), schedule.prefix(sid)):
                 for key, _ in self.store.meta_items(start):
                     self.store.put_meta(key, None)
             self.store.delete(sid)

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.engine import counter
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
+from jetstream_py.engine.schedule import PURGE, Schedules
 from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
 from jetstream_py.transforms.make import Transform, compile_transform
@@ -53,6 +55,7 @@ class Stream:
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
+        self.schedules = Schedules(self, config)
         self.configure(config)
 
     def configure(self, config: StreamConfig) -> None:
@@ -74,6 +77,7 @@ class Stream:
         # That fails in one case: a large message pushes an old one out, then a small one takes its place.
         self._runs = config.retention != "interest" and not (
             config.sealed
+            or config.allow_msg_counter
             or self._transform
             or self._republisher
             or config.discard_new_per_subject
@@ -83,6 +87,7 @@ class Stream:
         )
         self._enforce_all()
         self.expiry.configure(config)
+        self.schedules.configure(config)
         self.consumers.announce()
 
     def recover(self) -> None:
@@ -99,11 +104,13 @@ class Stream:
         self.consumers.recover()
         self._enforce_all()
         self.expiry.recover()
+        self.schedules.arm()
 
     def close(self, deleted: bool = False) -> None:
         self.closed = True
         self.consumers.close(deleted)
         self.expiry.close(deleted)
+        self.schedules.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
 
@@ -153,6 +160,8 @@ class Stream:
                 for name in names:
                     self._enforce_subject(name)
         self._last_id = b""
+        if self.schedules:
+            self.schedules.cancel(subjects)
         self._enforce_totals()
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
@@ -170,9 +179,7 @@ class Stream:
         """One message, whatever it asks for."""
         wants_ack = reply and not self.config.no_ack
         try:
-            if self._transform is not None:
-                subject = self._transform(subject) or subject
-            ack = self.store_message(subject, headers, data)
+            ack = self.store_message(self.renamed(subject), headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -182,14 +189,18 @@ class Stream:
         if wants_ack:
             self._answer(reply, ack)
 
+    def renamed(self, subject: bytes) -> bytes:
+        """The subject that a message is stored under."""
+        return subject if self._transform is None else self._transform(subject) or subject
+
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
 
     def store_message(
-        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0
+        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0, own: bool = False
     ) -> bytes:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
-        if it `replaces` the only message."""
+        if it `replaces` the only message. A message of the stream's `own` expects nothing."""
         config = self.config
         if self.shared.store.failed:
             raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
@@ -198,26 +209,38 @@ class Stream:
         if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
             headers = hdr.without(headers, hdr.REQUEST_INFO)
         self._check_size(headers, data)
-        msg_id = b""
-        rollup = b""
+        msg_id = rollup = ends = tail = b""
         ttl: int | None = 0
+        due: int | None = None
         if headers:
             headers = hdr.without_status(headers)
             if hdr.PREFIX in headers:
                 fields = hdr.fields(headers)
-                check_expectations(self, subject, fields)
+                if not own:
+                    due = check_expectations(self, subject, fields, data)
                 msg_id = fields.get(hdr.MSG_ID, b"")
                 if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
                     return self._ack_start + b'%d,"duplicate": true}' % seen
                 self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
                 rollup = rollup_of(config, fields)
                 ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+                if config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE:
+                    ends = fields.get(hdr.SCHEDULER, b"")
+                if due is not None and not fields.get(hdr.ROLLUP):
+                    headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+                    self._check_size(headers, data)
+                    rollup = b"" if hdr.ROLLUP in fields else b"sub"
+        if config.allow_msg_counter:
+            headers, data, tail = self._count(subject, headers)
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
         if config.retention == "interest" and not self.consumers.interested(subject):
-            return self._ack_start + b"%d}" % self._skip(msg_id)
+            seq = self._skip(msg_id)
+            if ends:
+                self._end_schedule(ends)
+            return self._ack_start + b"%d}" % seq
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -237,7 +260,23 @@ class Stream:
             self.store.purge(before=seq)
         if ttl:
             self.expiry.note(seq, ttl)
-        return self._ack_start + b"%d}" % seq
+        if due is not None:
+            self.schedules.note(subject, seq, due)
+        if ends:
+            self._end_schedule(ends)
+        return self._ack_start + b"%d%b}" % (seq, tail)
+
+    def _count(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes, bytes]:
+        """Headers and payload of a counter's message, and what its PubAck says beside the sequence."""
+        last = self.store.newest(subject)
+        stored = (last.headers, last.data) if last is not None else (b"", b"")
+        headers, data, total = counter.add(*stored, headers)
+        self._check_size(headers, data)
+        return headers, data, b',"val":"%b"' % total
+
+    def _end_schedule(self, subject: bytes) -> None:
+        self.store.purge(subject)
+        self.schedules.cancel((subject,))
 
     def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
         now = self.shared.clock.now_ns()
@@ -247,6 +286,8 @@ class Stream:
         alone = self.config.max_msgs_per_subject == 1
         append = self.store.replace if alone else self.store.append
         seq = append(subject, headers, data, now)
+        if self.schedules:
+            self.schedules.cancel((subject,))
         if republisher is not None and copy_to:
             stored = (subject, headers, data, seq, now)
             republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)

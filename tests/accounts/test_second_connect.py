@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.accounts.support import Stage, pub, scenario
+from tests.accounts.support import Stage, scenario
+from tests.support.wire import pub
 
 CONFIG = """
 accounts {

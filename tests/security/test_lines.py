@@ -65,7 +65,7 @@ def fields() -> list[tuple[str, object]]:
     ]  # fmt: skip
     return [
         *(("STREAM.CREATE." + str(each["name"])[:1], each) for each in streams),
-        *(("CONSUMER.CREATE.S", {"stream_name": "S", "config": each}) for each in consumers),
+        *(("CONSUMER.CREATE.S", dict[str, object](stream_name="S", config=each)) for each in consumers),
         ("CONSUMER.CREATE.S", {"stream_name": EVIL, "config": {}}),
         ("STREAM.MSG.GET.S", {"last_by_subj": EVIL}), ("DIRECT.GET.S", {"last_by_subj": EVIL}),
         ("DIRECT.GET.S", {"multi_last": [EVIL]}), ("DIRECT.GET.S", {"next_by_subj": EVIL}),
