@@ -32,6 +32,7 @@ def test_logins_with_hashes() -> None:
     held = [client.session.held and not client.session.closed for client in crowd]
     assert held == [True] * limits.LOGIN_QUEUE + [False] * 20
     assert crowd[-1].read() == UNAUTHORIZED
+    bench.broker.reception.workers.close()
     bench.close()
 
 
