@@ -46,7 +46,8 @@ LINGER: Final = 1.0
 LINGERING: Final = 1_000
 
 # A client's part of a TLS handshake: keys, and a chain of certificates if it has to show one.
-TLS_HANDSHAKE_BYTES: Final = 64 * 1024
+TLS_HANDSHAKE_BYTES: Final = 32 * 1024
+TLS_HELLO: Final = 16 * 1024  # OpenSSL takes memory for what the first message promises to be
 
 # The HTTP request that becomes a WebSocket: cookies with a JWT or two fit. They stay until the login,
 # beside an inflater (some 40 KiB).

@@ -21,7 +21,6 @@ AUTH = {
     "guest of an account": f"accounts {{ A {{ users: [{USER}, {GUEST}] }} }}\nno_auth_user: guest",
 }
 BESIDE = {
-    "nothing": "",
     "websocket": "websocket { listen: '127.0.0.1:-1', no_tls: true }",
     "websocket with a user": "websocket { listen: '127.0.0.1:-1', no_tls: true,"
     " authorization { username: web, password: web } }",
@@ -34,11 +33,11 @@ BESIDE = {
     "websocket for a guest": "websocket { listen: '127.0.0.1:-1', no_tls: true,"
     " no_auth_user: guest }",
 }
-WEB_USERS = ("websocket with a user", "websocket for a guest")
 EVERYTHING = ("websocket", "tls or not", "jetstream", "mappings")
 PAIRS = [
     *((auth, EVERYTHING) for auth in AUTH),
-    *(("users", (beside,)) for beside in BESIDE if beside not in WEB_USERS),
+    ("users", ("websocket with cookies",)),
+    ("users", ("tls",)),
     ("single user", ("websocket with a user",)),
     ("two users", ("websocket for a guest",)),
 ]

@@ -102,7 +102,7 @@ def websocket_attacks() -> dict[str, Attack]:
         "partial request": [head[:-2]],
         "a request byte by byte": slowly(head[:-2]),
         "endless head": then_endless(b"GET / HTTP/1.1\r\n", b"X: y\r\n" * 1000),
-        "one huge head": [b"GET / HTTP/1.1\r\nX: %b\r\n\r\n" % (b"y" * 100_000)],
+        "one huge head": [ws.request({"Cookie": "jwt=" + "j" * 100_000})],
         "wrong requests": repeat(b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"),
         "cookies and silence": [head],
         "cookies and half a frame": [head, ws.frame(b'CONNECT {"user":"' + b"x" * 4000)[:-1]],
@@ -147,6 +147,20 @@ def test_tls(name: str, authority: Authority, pair: Pair) -> None:
     net = TlsNet(authority, Options(authorization=AUTH, tls=block))
     hello = MemoryClient(authority.client_context()).shake()
     Cost(net, net.knock(), tls_attacks(hello)[name])
+    net.bench.close()
+
+
+@pytest.mark.parametrize("cut", [9, 1])
+def test_a_hello_that_promises_to_be_long(authority: Authority, pair: Pair, cut: int) -> None:
+    """OpenSSL would take memory for all of it before it comes."""
+    block = Tls(cert_file=str(pair.cert), key_file=str(pair.key), timeout=TIMEOUT)
+    net = TlsNet(authority, Options(authorization=AUTH, tls=block))
+    transport = net.knock()
+    opening = b"\x16\x03\x01\x02\x00\x01\x01\xff\xff"
+    for at in range(0, len(opening), cut):
+        assert not transport.closing
+        net.send(transport, opening[at : at + cut])
+    assert transport.closing
     net.bench.close()
 
 
