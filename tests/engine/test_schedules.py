@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jetstream_py import limits
+from jetstream_py.api.errors import ApiError
+from jetstream_py.engine.plan import read_plan
 from jetstream_py.store import failpoints
 from tests.engine.world import World
 
@@ -303,3 +307,38 @@ def test_plain_publishes_stay_runs(world: World, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(stream, "_publish", lambda *_: pytest.fail("one by one"))
     stream.publish([(b"s.x", b"", b"", b"1"), (b"s.a", b"", b"", b"2"), (b"s.y", b"", b"", b"3")])
     assert len(stream.schedules) == 0
+
+
+PIECES = st.sampled_from(
+    [
+        b"@at ",
+        b"@every ",
+        b"2030-01-01T00:00:00Z",
+        b"1h",
+        b"* ",
+        b"0 ",
+        b"*/5 ",
+        b"1-5,",
+        b"jan ",
+        b"@daily",
+    ]
+)
+
+
+@given(
+    st.one_of(st.binary(max_size=40), st.lists(PIECES, max_size=8).map(b"".join)),
+    st.one_of(
+        st.none(), st.binary(max_size=20), st.sampled_from([b"UTC", b"Local", b"../x", b"Etc"])
+    ),
+    st.integers(-(1 << 62), 1 << 62),
+)
+def test_any_bytes(pattern: bytes, zone: bytes | None, ts: int) -> None:
+    """A plan or a refusal, nothing else; and a plan has a time that is told, or none."""
+    try:
+        plan = read_plan(pattern, zone)
+    except ApiError:
+        return
+    due = plan.due(max(ts, 0)) if plan is not None else None
+    if plan is not None and due is not None and not plan.once:
+        assert due > max(ts, 0)
+        assert plan.text(due)
