@@ -109,15 +109,24 @@ class WebSocketLayer(Layer):
     def data_received(self, data: bytes) -> None:
         reader, connection = self._reader, self._connection
         if self._closed:
+            connection.pass_over(len(data))
             return
+        session = connection.session
         for piece in reader.read(data):
             connection.data_received(piece)
-            if connection.session.closed:
+            if session.closed:
+                return
+        if session.awaiting_auth:
+            session.bound_early(len(data))  # control frames, too: each of them is answered
+            if session.closed:
                 return
         if reader.answers:
             self._below.write(b"".join(reader.answers))
             reader.answers.clear()
             connection.check_pending()
+            if session.awaiting_auth and self._below.get_write_buffer_size():
+                self._below.abort()  # a stranger that asks and does not listen
+                return
         if reader.closing is not None:
             self._broker.flush()  # what the client asked before it said goodbye
             self._last(reader.closing)
