@@ -22,6 +22,7 @@ START: Final = b"\xff\x06\x00\x00S2sTwO"
 _NAMES: Final = (b"S2sTwO", b"sNaPpY")
 _COMPRESSED, _PLAIN, _FIRST_SKIPPABLE, _START = 0x00, 0x01, 0x80, 0xFF
 _OVERHEAD: Final = 64 * 1024  # what a block that does not compress may gain
+_STEP: Final = 16 * 1024  # compressed bytes in one go: some 5 ms
 _U32: Final = struct.Struct("<I")
 
 
@@ -55,7 +56,8 @@ class Unframer:
         return self._started and not self._rest
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Take some bytes; the blocks that are complete now. Raises `ArchiveError`."""
+        """Take some bytes; the blocks that are complete now. Raises `ArchiveError`. To expand a block may
+        take a while: in between come empty blocks, for those who have something else to do."""
         rest = self._rest
         rest += data
         at = 0
@@ -68,49 +70,58 @@ class Unframer:
                 break
             body = bytes(rest[at + 4 : at + 4 + size])
             at += 4 + size
-            block = self._chunk(kind, body)
-            if block:
-                yield block
+            yield from self._chunk(kind, body)
         del rest[:at]
 
-    def _chunk(self, kind: int, body: bytes) -> bytes:
+    def _chunk(self, kind: int, body: bytes) -> Iterator[bytes]:
         if kind == _START:
             if body not in _NAMES:
                 raise ArchiveError("this is not an S2 stream")
             self._started = True
-            return b""
+            return
         if not self._started:
             raise ArchiveError("this is not an S2 stream")
         if kind >= _FIRST_SKIPPABLE:
-            return b""
+            return
         if kind not in (_COMPRESSED, _PLAIN):
             raise ArchiveError(f"a block is of the unknown kind {kind}")
         if len(body) < 4:
             raise ArchiveError("a block is too short")
-        block = body[4:] if kind == _PLAIN else expand(body[4:])
+        block = body[4:]
+        if kind == _COMPRESSED:
+            out = bytearray()
+            for _ in expand(block, out):
+                yield b""
+            block = bytes(out)
         if len(block) > LARGEST:
             raise ArchiveError("a block is too large")
         if checksum(block) != _U32.unpack_from(body)[0]:
             raise ArchiveError("a block is damaged: its checksum is wrong")
-        return block
+        if block:
+            yield block
 
 
-def expand(block: bytes) -> bytes:
-    """A compressed block. Raises `ArchiveError`."""
+def expand(block: bytes, out: bytearray) -> Iterator[None]:
+    """Expand a compressed block into `out`, in steps. Raises `ArchiveError`."""
     try:
         length, at = read_uvarint(block, 0)
         if length > LARGEST:
             raise ArchiveError("a block is too large")
-        return _expand(block, at, length)
+        yield from _expand(block, at, length, out)
     except IndexError:
         raise ArchiveError("a block is damaged: it ends too early") from None
+    if len(out) != length:
+        raise ArchiveError("a block is damaged: it is shorter than it says")
 
 
-def _expand(block: bytes, at: int, length: int) -> bytes:
-    out = bytearray()
+def _expand(block: bytes, at: int, length: int, out: bytearray) -> Iterator[None]:
     offset = 0
     end = len(block)
+    breath = at + _STEP
     while at < end:
+        if at > breath:
+            breath = at + _STEP
+            yield
         tag = block[at]
         at += 1
         kind, code = tag & 3, tag >> 2
@@ -143,9 +154,6 @@ def _expand(block: bytes, at: int, length: int) -> bytes:
             _copy(out, offset, count)
         if len(out) > length:
             raise ArchiveError("a block is damaged: it is longer than it says")
-    if len(out) != length:
-        raise ArchiveError("a block is damaged: it is shorter than it says")
-    return bytes(out)
 
 
 def _number(block: bytes, at: int, size: int) -> tuple[int, int]:

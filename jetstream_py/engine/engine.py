@@ -96,7 +96,7 @@ class Engine:
         self.parked = self._found()
 
     def _found(self) -> dict[str, list[Parked]]:
-        """By account. All are parked until their account is opened. What a restore has left unfinished goes."""
+        """By account. All are parked until their account is opened. Unfinished restores go."""
         decoder = msgspec.json.Decoder(Stored)
         found: dict[str, list[Parked]] = {}
         for raw, store in list(self.store.streams().values()):

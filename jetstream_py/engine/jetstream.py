@@ -152,9 +152,9 @@ class JetStream:
         self.check_addition(config)
         stream = Stream(self.shared, config, store, created)
         stream.expiry.adopt(schedule)
+        stream.recover()
         for restored in consumers:
             stream.consumers.restore(restored)
-        stream.recover()
         self.store.save(store.sid, msgspec.json.encode(self._stored(stream, config)))
         self.streams[config.name] = stream
         self._listen(stream)

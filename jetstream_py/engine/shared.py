@@ -27,7 +27,15 @@ class Bus(Publisher, Protocol):
         """Like `subscribe`, for many messages: those of a read come as one list."""
         ...
 
+    def has_listener(self, subject: bytes) -> bool:
+        """Does anybody listen who is not a part of the server?"""
+        ...
+
     def unsubscribe(self, sub: Any) -> None: ...
+
+    def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> object:
+        """`publish` in the form that nats-server uses for some answers: with an empty reply."""
+        ...
 
     def deliver(
         self,

@@ -5,10 +5,11 @@ its turn. The archive is of the moment when it began: its state and its consumer
 up to the last sequence of then. What is removed meanwhile, before its turn has come, cannot be in it. If
 nothing was, it is exactly the stream of that moment.
 
-If something was, a newer message may have taken its place (the new value of a key), and an archive with neither
-would have lost the key. So then newer messages follow, until the end of the stream is reached: every message
-that is there at that moment is in the archive, and some that are not there any more, which limits remove again
-when it is restored. Who publishes faster than we read cannot hold us for ever: it is tried a few times.
+If something was, a newer message may have taken its place (the new value of a key), and an archive with
+neither would have lost the key. So then newer messages follow, until the end of the stream is reached: every
+message that is there at that moment is in the archive, and some that are not there any more, which limits
+remove again when it is restored. Who publishes faster than we read cannot hold us for ever: it
+is tried a few times.
 """
 
 from __future__ import annotations
