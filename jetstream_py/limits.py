@@ -176,5 +176,9 @@ SNAPSHOT_INTEREST_TIME: Final = 2.0  # ... and for somebody who listens
 SNAPSHOTS: Final = 16  # of an account at a time; restores likewise
 RESTORE_TIME: Final = 5.0  # seconds between two chunks of a restore
 RESTORE_TURN: Final = 256 * 1024  # bytes unpacked before others have their turn
+RESTORE_BLOCK: Final = (
+    32 * 1024
+)  # ... as which a block, or a part of one, counts beside its entries ...
+RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
 RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
 RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end

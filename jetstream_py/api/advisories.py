@@ -43,6 +43,7 @@ class Backup(Wire):
     bytes: int | None = None
     client: dict[str, object] | None = None
     domain: str = ""
+    error: str = ""
 
 
 class ApiAudit(msgspec.Struct, omit_defaults=True):
@@ -82,9 +83,9 @@ class BackupEvents:
     def begun(self, state: StreamState | None = None) -> None:
         self._tell("create", state=state)
 
-    def ended(self, size: int | None = None) -> None:
+    def ended(self, size: int | None = None, error: str = "") -> None:
         end = time_text(self._js.clock.now_ns())
-        self._tell("complete", start=self._start, end=end, bytes=size)
+        self._tell("complete", start=self._start, end=end, bytes=size, error=error)
 
     def _tell(self, what: str, **more: Any) -> None:
         js, kind = self._js, f"{self._kind}_{what}"

@@ -133,10 +133,8 @@ class Restore:
 
     def _unpack(self, data: bytes) -> Iterator[Entry | None]:
         for block in self._unframer.feed(data):
-            if not block or self._unpacker.ended:
-                yield None
-            else:
-                yield from self._unpacker.feed(block)
+            yield None
+            yield from self._unpacker.feed(block)
 
     def _advance(self, budget: int) -> int:
         """Go on with a chunk. What is left of the budget."""
@@ -147,10 +145,11 @@ class Restore:
             return budget
         try:
             for entry in self._work:
-                budget -= limits.RESTORE_TURN // 4
-                if entry is not None:
+                if entry is None:
+                    budget -= limits.RESTORE_BLOCK
+                else:
                     restoration.take(entry)
-                    budget += limits.RESTORE_TURN // 4 - len(entry.data) - len(entry.headers) - 100
+                    budget -= len(entry.data) + len(entry.headers) + limits.RESTORE_ENTRY
                 if budget <= 0:
                     return budget
         except ArchiveError as fault:
@@ -184,8 +183,7 @@ class Restore:
         answer = b""
         try:
             if restoration is not None:
-                if not self._unpacker.ended:
-                    raise ArchiveError("EOF" if self._unframer.between else "unexpected EOF")
+                self._check_end()
                 answer = self._finish(restoration)
                 self._restoration = None  # it is a stream now
         except ArchiveError as fault:
@@ -197,6 +195,12 @@ class Restore:
         self.close()
         self._events.ended(self._size)
         self._js.outbox.send(self._js.bus, reply, answer)
+
+    def _check_end(self) -> None:
+        if not self._unframer.between:
+            raise ArchiveError(s2.CORRUPT)
+        if not self._unpacker.ended:
+            raise ArchiveError("EOF" if self._unpacker.between else "unexpected EOF")
 
     def close(self) -> None:
         """It is over; what is not a stream by now goes."""

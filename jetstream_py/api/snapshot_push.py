@@ -2,6 +2,10 @@
 
 Chunks are pushed to a subject, and each of them is acked: only so many are under way as the client's window
 holds. It takes its turns with everybody else.
+
+Two seconds it waits for somebody who listens to exactly that subject. A wildcard does not count: clients have
+one for the answers to all their requests, and subscribe to the subject of a snapshot when they have its answer.
+If such a listener goes again, that is the end.
 """
 
 from __future__ import annotations
@@ -19,11 +23,10 @@ if TYPE_CHECKING:
     from jetstream_py.api.backups import Backups
     from jetstream_py.engine.stream import Stream
 
-_ENDED = b"NATS/1.0 204\r\n\r\n"
-_NO_INTEREST = b"NATS/1.0 408 No Interest\r\n\r\n"
-_NO_ACKS = b"NATS/1.0 408 No Flow Response\r\n\r\n"
-_DELETED = b"NATS/1.0 500 stream was deleted\r\n\r\n"
-_GLANCE = 0.25  # seconds between two looks for listeners
+_ENDED = b"204"
+_NO_INTEREST = b"408 No Interest"
+_NO_ACKS = b"408 No Flow Response"
+_DELETED = b"500 Stream Deleted"
 
 
 class Snapshot:
@@ -49,10 +52,12 @@ class Snapshot:
         self._free = max(1, window // chunk)  # chunks that may leave before an ack comes
         self._sent = 0
         self._out = bytearray(s2.START)
-        self._deaf = 0.0  # seconds for which nobody has listened
+        self._ready = False  # somebody listens, or nobody will
+        self._bound = False  # somebody listened to exactly the subject
         self._timer: Timer | None = None
         self._reply = b"$JS.SNAPSHOT.ACK.%b.%b." % (stream.name, js.new_id().encode())
         self._acks = js.bus.subscribe(self._reply + b">", self._acked)
+        js.bus.watch(subject, self._soon)
         backups.running.add(self)
         self._scheduled = False
         self._soon()
@@ -65,7 +70,6 @@ class Snapshot:
     def _acked(self, *message: object) -> None:
         """Any ack lets another chunk go; what it says does not matter, as with nats-server."""
         self._free += 1
-        self._wait(None)
         self._soon()
 
     def _wait(self, seconds: float | None, then: Callable[[], None] | None = None) -> None:
@@ -80,10 +84,16 @@ class Snapshot:
         self._scheduled = False
         if self not in self._backups.running:
             return
+        self._wait(None)
+        bound = self._js.bus.bound(self._subject, b"")
+        lost, self._bound = self._bound and not bound, bound
+        self._ready = self._ready or bound
         if self._stream.closed:
             self._end(_DELETED)
-        elif not self._js.bus.has_listener(self._subject):
-            self._nobody()
+        elif lost:
+            self._end(_NO_INTEREST)
+        elif not self._ready:
+            self._wait(limits.SNAPSHOT_INTEREST_TIME, self._begin_anyway)
         elif self._send_some():
             self._end(_ENDED if self._sent else b"")
         elif self._free:
@@ -91,12 +101,9 @@ class Snapshot:
         else:
             self._wait(limits.SNAPSHOT_ACK_TIME, lambda: self._end(_NO_ACKS))
 
-    def _nobody(self) -> None:
-        self._deaf += _GLANCE
-        if self._deaf > limits.SNAPSHOT_INTEREST_TIME:
-            self._end(_NO_INTEREST)
-        else:
-            self._wait(_GLANCE, self._turn)
+    def _begin_anyway(self) -> None:
+        self._ready = True
+        self._turn()
 
     def _send_some(self) -> bool:
         """True: that was all."""
@@ -121,10 +128,10 @@ class Snapshot:
     def _send(self, data: bytes, reply: bytes = b"", headers: bytes = b"") -> None:
         self._js.outbox.send(self._js.bus, self._subject, data, reply, headers)
 
-    def _end(self, headers: bytes) -> None:
-        self._send(b"", headers=headers)
+    def _end(self, status: bytes) -> None:
+        self._send(b"", headers=b"NATS/1.0 %b\r\n\r\n" % status if status else b"")
         self.close()
-        self._events.ended()
+        self._events.ended(error=status[4:].decode().lower())
 
     def staged(self, storage: str) -> int:
         return 0
@@ -132,4 +139,5 @@ class Snapshot:
     def close(self) -> None:
         self._wait(None)
         self._js.bus.unsubscribe(self._acks)
+        self._js.bus.unwatch(self._subject, self._soon)
         self._backups.running.discard(self)

@@ -59,10 +59,15 @@ class Unpacker:
         self._started = False
         self.ended = False
 
+    @property
+    def between(self) -> bool:
+        """Does nothing wait for more?"""
+        return not self._rest
+
     def feed(self, data: bytes) -> Iterator[Entry]:
         """Take some bytes; the entries that are complete now. Raises `ArchiveError`."""
         if self.ended:
-            raise ArchiveError("something follows the end of the archive")
+            return
         rest = self._rest
         rest += data
         if len(rest) < self._wanted:
@@ -72,9 +77,8 @@ class Unpacker:
             entry, at = found
             if not entry.name:
                 self.ended = True
-                if at < len(rest):
-                    raise ArchiveError("something follows the end of the archive")
-                break
+                rest.clear()  # nats-server does not mind what follows either
+                return
             yield entry
         del rest[:at]
         self._wanted = max(0, self._wanted - at)

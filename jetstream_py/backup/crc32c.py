@@ -2,7 +2,8 @@
 
 Without it the work is done for many parts of the data at once. A part is a column in byte strings:
 `translate` looks all columns up in a table, and XOR of large integers joins the results. The checksums of
-the parts are then joined by twos: appending n bytes to a message is a linear map of its checksum, and so is a table, too.
+the parts are then joined by twos: appending n bytes to a message is a linear map of its checksum, and so is
+a table, too.
 That is some eight times faster than a loop over bytes.
 """
 

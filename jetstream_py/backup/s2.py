@@ -19,6 +19,7 @@ from jetstream_py.backup.varint import read_uvarint
 BLOCK: Final = 64 * 1024  # bytes of a block that we write; Snappy's readers take no larger one
 LARGEST: Final = 4 * 1024 * 1024  # of a block that we read
 START: Final = b"\xff\x06\x00\x00S2sTwO"
+CORRUPT: Final = "s2: corrupt input"  # nats-server's words
 _NAMES: Final = (b"S2sTwO", b"sNaPpY")
 _COMPRESSED, _PLAIN, _FIRST_SKIPPABLE, _START = 0x00, 0x01, 0x80, 0xFF
 _OVERHEAD: Final = 64 * 1024  # what a block that does not compress may gain
@@ -53,7 +54,7 @@ class Unframer:
     @property
     def between(self) -> bool:
         """Is nothing left that waits for more?"""
-        return self._started and not self._rest
+        return not self._rest
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Take some bytes; the blocks that are complete now. Raises `ArchiveError`. To expand a block may
@@ -64,8 +65,7 @@ class Unframer:
         while len(rest) - at >= 4:
             head = _U32.unpack_from(rest, at)[0]
             kind, size = head & 0xFF, head >> 8
-            if kind in (_COMPRESSED, _PLAIN) and size > LARGEST + _OVERHEAD:
-                raise ArchiveError("a block is too large")
+            self._check(kind, size)
             if len(rest) - at - 4 < size:
                 break
             body = bytes(rest[at + 4 : at + 4 + size])
@@ -73,20 +73,22 @@ class Unframer:
             yield from self._chunk(kind, body)
         del rest[:at]
 
+    def _check(self, kind: int, size: int) -> None:
+        """Is there any sense in waiting for a chunk?"""
+        if not self._started and kind != _START:
+            raise ArchiveError(CORRUPT)
+        if _PLAIN < kind < _FIRST_SKIPPABLE:
+            raise ArchiveError(CORRUPT)
+        if kind <= _PLAIN and not 4 <= size <= LARGEST + _OVERHEAD:
+            raise ArchiveError(CORRUPT)
+
     def _chunk(self, kind: int, body: bytes) -> Iterator[bytes]:
         if kind == _START:
             if body not in _NAMES:
-                raise ArchiveError("this is not an S2 stream")
+                raise ArchiveError(CORRUPT)
             self._started = True
-            return
-        if not self._started:
-            raise ArchiveError("this is not an S2 stream")
         if kind >= _FIRST_SKIPPABLE:
             return
-        if kind not in (_COMPRESSED, _PLAIN):
-            raise ArchiveError(f"a block is of the unknown kind {kind}")
-        if len(body) < 4:
-            raise ArchiveError("a block is too short")
         block = body[4:]
         if kind == _COMPRESSED:
             out = bytearray()
@@ -94,9 +96,9 @@ class Unframer:
                 yield b""
             block = bytes(out)
         if len(block) > LARGEST:
-            raise ArchiveError("a block is too large")
+            raise ArchiveError(CORRUPT)
         if checksum(block) != _U32.unpack_from(body)[0]:
-            raise ArchiveError("a block is damaged: its checksum is wrong")
+            raise ArchiveError(f"{CORRUPT}, crc mismatch")
         if block:
             yield block
 
@@ -106,12 +108,12 @@ def expand(block: bytes, out: bytearray) -> Iterator[None]:
     try:
         length, at = read_uvarint(block, 0)
         if length > LARGEST:
-            raise ArchiveError("a block is too large")
+            raise ArchiveError(CORRUPT)
         yield from _expand(block, at, length, out)
     except IndexError:
-        raise ArchiveError("a block is damaged: it ends too early") from None
+        raise ArchiveError(CORRUPT) from None
     if len(out) != length:
-        raise ArchiveError("a block is damaged: it is shorter than it says")
+        raise ArchiveError(CORRUPT)
 
 
 def _expand(block: bytes, at: int, length: int, out: bytearray) -> Iterator[None]:
@@ -148,12 +150,12 @@ def _expand(block: bytes, at: int, length: int, out: bytearray) -> Iterator[None
                 offset, at = _number(block, at, 2 if kind == 2 else 4)
                 count = code + 1
             if not 0 < offset <= len(out):
-                raise ArchiveError("a block is damaged: it refers to what is not there")
+                raise ArchiveError(CORRUPT)
             if len(out) + count > length:
-                raise ArchiveError("a block is damaged: it is longer than it says")
+                raise ArchiveError(CORRUPT)
             _copy(out, offset, count)
         if len(out) > length:
-            raise ArchiveError("a block is damaged: it is longer than it says")
+            raise ArchiveError(CORRUPT)
 
 
 def _number(block: bytes, at: int, size: int) -> tuple[int, int]:

@@ -27,10 +27,6 @@ class Bus(Publisher, Protocol):
         """Like `subscribe`, for many messages: those of a read come as one list."""
         ...
 
-    def has_listener(self, subject: bytes) -> bool:
-        """Does anybody listen who is not a part of the server?"""
-        ...
-
     def unsubscribe(self, sub: Any) -> None: ...
 
     def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> object:

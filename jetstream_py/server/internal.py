@@ -225,11 +225,6 @@ class Internal:
         route = self._account.router.route(subject)
         return bool(route.plain or route.groups)
 
-    def has_listener(self, subject: bytes) -> bool:
-        """Is anybody there who is not a part of the server, as streams are?"""
-        route = self._account.router.route(subject)
-        return bool(route.groups) or not all(sub.session.internal for sub in route.plain)
-
 
 def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes, kind: type[Pub] = Pub) -> Pub:
     size = len(headers) + len(data)
