@@ -3,9 +3,9 @@
 Chunks are pushed to a subject, and each of them is acked: only so many are under way as the client's window
 holds. It takes its turns with everybody else.
 
-Two seconds it waits for somebody who listens to exactly that subject. A wildcard does not count: clients have
-one for the answers to all their requests, and subscribe to the subject of a snapshot when they have its answer.
-If such a listener goes again, that is the end.
+Two seconds it waits for somebody who listens to exactly that subject. A wildcard does not count: clients
+have one for the answers to all their requests, and subscribe to the subject of a snapshot when they have its
+answer. If such a listener goes again, that is the end.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from jetstream_py.api import responses as r
 from jetstream_py.api.advisories import BackupEvents
 from jetstream_py.api.consumer_config import check_config as check_consumer
 from jetstream_py.api.consumers import rules_of as consumer_rules
-from jetstream_py.api.decode import decode_required
+from jetstream_py.api.decode import decode_body, decode_required, is_empty
 from jetstream_py.api.errors import ApiError, E, error
 from jetstream_py.api.requests import StreamRestoreRequest, StreamSnapshotRequest
 from jetstream_py.api.restore_pull import Restore
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 
 def snapshot(request: Request) -> bytes:
-    body = decode_required(request.body, StreamSnapshotRequest, request.strict)
+    if is_empty(request.body):
+        raise error(E.BAD_REQUEST)
     stream = request.js.stream(request.name)
+    body = decode_body(request.body, StreamSnapshotRequest, request.strict)
     subject = body.deliver_subject.encode()
     if not is_valid_literal(subject) or any(blank in subject for blank in b" \t\r\n"):
         raise error(E.SNAPSHOT_DELIVER_SUBJECT_INVALID)

@@ -62,11 +62,13 @@ def write(consumer: Consumer) -> bytes:
         ack_floor=Place(ledger.floor_seq, ledger.floor_stream_seq),
         pending={
             seq: Pending(unacked.dseq[seq], unacked.since[seq] + offset)
-            for seq in sorted(unacked.dseq)
+            for seq in sorted(unacked.dseq, key=str)  # the order of Go's maps
         },
-        redelivered={seq: unacked.redeliveries[seq] for seq in sorted(unacked.redeliveries)},
+        redelivered={
+            seq: unacked.redeliveries[seq] for seq in sorted(unacked.redeliveries, key=str)
+        },
     )
-    return encode(Record(config=consumer.config, state=state))
+    return b'{"config":%b,"state":%b}' % (encode(consumer.config), msgspec.json.encode(state))
 
 
 def read(data: bytes) -> Restored:
