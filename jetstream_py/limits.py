@@ -175,3 +175,23 @@ SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many i
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
+
+# -- backups ---------------------------------------------------------------------------------------
+SNAPSHOT_CHUNK: Final = 128 * 1024  # bytes of a chunk unless asked for less or more ...
+SNAPSHOT_CHUNKS: Final = (1024, 1024 * 1024)  # ... but not less or more than this
+SNAPSHOT_WINDOW: Final = 8 * 1024 * 1024  # bytes under way unless asked for less or more ...
+SNAPSHOT_WINDOWS: Final = (1024, 32 * 1024 * 1024)
+SNAPSHOT_RUN: Final = 1024  # messages read at once
+SNAPSHOT_FURTHER: Final = 8  # times that a snapshot follows a stream that has changed meanwhile
+SNAPSHOT_TURN: Final = 256 * 1024  # bytes made before others have their turn
+SNAPSHOT_ACK_TIME: Final = 5.0  # seconds to wait for an ack ...
+SNAPSHOT_INTEREST_TIME: Final = 2.0  # ... and for somebody who listens
+SNAPSHOTS: Final = 16  # of an account at a time; restores likewise
+RESTORE_TIME: Final = 5.0  # seconds between two chunks of a restore
+RESTORE_TURN: Final = 256 * 1024  # bytes unpacked before others have their turn
+RESTORE_BLOCK: Final = (
+    32 * 1024
+)  # ... as which a block, or a part of one, counts beside its entries ...
+RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
+RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
+RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end

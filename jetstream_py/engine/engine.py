@@ -36,6 +36,7 @@ class Stored(msgspec.Struct):
     created: int
     config: StreamConfig
     account: str = GLOBAL
+    restoring: bool = False  # a restore is under way: it is not a stream yet
 
 
 class Parked(NamedTuple):
@@ -95,11 +96,14 @@ class Engine:
         self.parked = self._found()
 
     def _found(self) -> dict[str, list[Parked]]:
-        """By account. All are parked until their account is opened."""
+        """By account. All are parked until their account is opened. Unfinished restores go."""
         decoder = msgspec.json.Decoder(Stored)
         found: dict[str, list[Parked]] = {}
-        for raw, store in self.store.streams().values():
+        for raw, store in list(self.store.streams().values()):
             stored = decoder.decode(raw)
+            if stored.restoring:
+                self.store.delete(store.sid)
+                continue
             found.setdefault(stored.account, []).append(Parked(stored, store))
         return found
 

@@ -8,6 +8,7 @@ import itertools
 import re
 import signal
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -102,9 +103,9 @@ def test_what_else_it_says(js: JetStream, field: str, pattern: str, ttls: bool) 
 
 
 FAULTS = {
-    "target": "x", "source": "*", "ttl": "x", "rollup": "x", "zone": "x", "pattern": "x", "Nats-Rollup": "all",
-    "Nats-TTL": "x", "Nats-Expected-Last-Sequence": "9", "Nats-Expected-Stream": "q", "Nats-Incr": "1",
-    "Nats-Scheduler": "x", "Nats-Schedule-Next": "x", "Nats-Stream-Source": "x",
+    "target": "x", "source": "*", "ttl": "x", "rollup": "x", "zone": "x", "pattern": "x",
+    "Nats-Rollup": "all", "Nats-TTL": "x", "Nats-Expected-Last-Sequence": "9", "Nats-Expected-Stream": "q",
+    "Nats-Incr": "1",    "Nats-Scheduler": "x", "Nats-Schedule-Next": "x", "Nats-Stream-Source": "x",
     "Nats-Expected-Last-Msg-Id": "x", "Nats-Batch-Id": "x",
 }  # fmt: skip
 
@@ -194,9 +195,9 @@ def described(message: Json) -> tuple[str, str, str]:
 def fired(js: JetStream, stream: str, *subjects: str) -> None:
     """Wait until there is a message on each subject; they become part of the story."""
     for subject in subjects:
-        selector = {"last_by_subj": subject}
-        js.until(lambda: "message" in js.ask(f"STREAM.MSG.GET.{stream}", selector))
-        js.note(described(js.ask(f"STREAM.MSG.GET.{stream}", selector)["message"]))
+        ask = partial(js.ask, f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
+        js.until(lambda ask=ask: "message" in ask())  # type: ignore[misc]
+        js.note(described(ask()["message"]))
 
 
 SCHEDULED: dict[str, dict[str, str]] = {

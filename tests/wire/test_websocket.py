@@ -550,4 +550,4 @@ def test_start_and_stop(start: Start) -> None:
             assert ws.content(said).endswith(b"-ERR 'maximum connections exceeded'\r\n")
             assert ws.close_code(said) == (1008, "Maximum Connections Exceeded")
         server.process.terminate()
-        assert ws.close_code(client.read_all()) == (1001, "Server Shutdown")
+        assert ws.close_code(client.read_all(timeout=60.0)) == (1001, "Server Shutdown")
