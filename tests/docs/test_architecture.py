@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.docs.extract import DOCS
+from tests.docs.snippets import DOCS
 
 ROOT = DOCS.parent
 ROOMS = ["server", "server/monitor", "server/system", "jwt", "app", "transforms"]

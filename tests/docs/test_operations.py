@@ -22,13 +22,12 @@ import pytest
 
 from jetstream_py import nkey
 from jetstream_py.config import parse_args
-from tests.docs.extract import DOCS, blocks
+from tests.docs.snippets import ROOT, snippets
 from tests.support.certs import Authority
 from tests.support.server import OURS, Server, Servers, port_of
 from tests.support.tokens import Key
 
-PAGE = "operations.md"
-ROOT = DOCS.parent
+PAGE = "docs/operations.md"
 TIMEOUT = 60.0
 SECRETS = {
     "ADMIN_PASSWORD": "admin-secret",
@@ -141,31 +140,31 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A server as the page would have it."""
     place = Place(tmp_path_factory.mktemp("production"))
     with place.servers:
-        place.start(blocks(PAGE, "conf", "production")[0].text)
+        place.start(snippets(PAGE, "conf", "production")[0].text)
         yield place
 
 
 def test_every_block_that_can_be_run_is_run() -> None:
     """A block of a name that no test knows would look tested and is not."""
-    text = (DOCS / PAGE).read_text()
+    text = (ROOT / PAGE).read_text()
     fences = set(re.findall(r"^```(?:conf|sh|python)(?: (.*))?$", text, re.MULTILINE))
     assert fences == {"production", "store", "operator", "operator-push", "callout"}
 
 
 def test_configuration_is_valid(production: Place) -> None:
-    commands = blocks(PAGE, "sh", "production")
+    commands = snippets(PAGE, "sh", "production")
     production.shell(commands[0].text)
     assert "config_digest" in production.shell(commands[2].text)
 
 
 def test_clients_use_passwords_and_nkeys(production: Place) -> None:
-    connect, trace = blocks(PAGE, "python", "production")
+    connect, trace = snippets(PAGE, "python", "production")
     assert production.python(connect.text) == "orders.shipped.7\n"
     assert production.python(trace.text).startswith("['in', ")
 
 
 def test_reload_by_pid_file(production: Place) -> None:
-    production.shell(blocks(PAGE, "sh", "production")[1].text)
+    production.shell(snippets(PAGE, "sh", "production")[1].text)
     log = production.root / "var/log/nats/nats.log"
     production.wait(lambda: "Reloaded server configuration" in log.read_text())
 
@@ -174,20 +173,20 @@ def test_system_account(production: Place) -> None:
     assert production.server is not None
     url = f"tls://127.0.0.1:{production.server.port}"
     login = {"NATS_USER": "admin", "NATS_PASSWORD": "admin-secret", "NATS_CA": "etc/nats/ca.pem"}
-    told = production.shell(blocks(PAGE, "sh", "production")[3].text, NATS_URL=url, **login)
+    told = production.shell(snippets(PAGE, "sh", "production")[3].text, NATS_URL=url, **login)
     assert "east" in told
     assert "│ SYS " in told
 
 
 def test_probes_are_answered(production: Place) -> None:
-    probes = re.findall(r'path: "([^"]+)"', "".join(b.text for b in blocks(PAGE, "yaml")))
+    probes = re.findall(r'path: "([^"]+)"', "".join(b.text for b in snippets(PAGE, "yaml")))
     assert len(probes) == 3
     for path in probes:
         assert production.get(path) == '{"status":"ok"}'
 
 
 def test_alerts_are_about_metrics_that_exist(production: Place) -> None:
-    table = (DOCS / PAGE).read_text().partition("Worth an alert")[2].partition("\nThe mon")[0]
+    table = (ROOT / PAGE).read_text().partition("Worth an alert")[2].partition("\nThe mon")[0]
     names = re.findall(r"\b(?:gnatsd|jetstream)_\w+", table)
     assert len(names) > 4
     metrics = production.get("/metrics")
@@ -196,7 +195,7 @@ def test_alerts_are_about_metrics_that_exist(production: Place) -> None:
 
 
 def test_paths_of_the_table_exist(production: Place) -> None:
-    table = (DOCS / PAGE).read_text().partition("| path | what |")[2].partition("```")[0]
+    table = (ROOT / PAGE).read_text().partition("| path | what |")[2].partition("```")[0]
     for path, rest in re.findall(r"^\| `(/\w*)`(?:, `/\w+`)? \|(.*)", table, re.MULTILINE):
         production.get(path)
         for query in re.findall(r"`(\?[^`]+)`", rest):
@@ -205,7 +204,7 @@ def test_paths_of_the_table_exist(production: Place) -> None:
 
 def test_systemd_waits_for_lame_duck_mode(production: Place) -> None:
     unit = configparser.ConfigParser(interpolation=None)
-    unit.read_string(blocks(PAGE, "ini")[0].text)
+    unit.read_string(snippets(PAGE, "ini")[0].text)
     start = unit["Service"]["ExecStart"].split()
     assert start[1:] == ["-c", "/etc/nats/server.conf"]
     options = parse_args(["-c", str(production.etc / "server.conf")], SECRETS).options
@@ -234,12 +233,12 @@ def test_certificates_are_renewed_by_a_reload(production: Place) -> None:
 def test_backup_of_a_stopped_server(place: Place) -> None:
     server = place.start('jetstream { store_dir: "/var/lib/nats" }')
     server.stop()
-    told = place.shell(blocks(PAGE, "sh", "store")[0].text)
+    told = place.shell(snippets(PAGE, "sh", "store")[0].text)
     assert told.count("no complaints") == 2
 
 
 def test_operators(place: Place) -> None:
-    place.shell(blocks(PAGE, "sh", "operator")[0].text)
+    place.shell(snippets(PAGE, "sh", "operator")[0].text)
     home = place.root / "data/nats/nsc/stores/DEMO"
     shutil.copy(home / "DEMO.jwt", place.etc / "operator.jwt")
     token = (home / "accounts/SYSTEM/SYSTEM.jwt").read_text().strip()
@@ -247,12 +246,12 @@ def test_operators(place: Place) -> None:
     key = re.search(r"\bA[A-Z2-7]{55}\b", told)
     assert key, told
     (place.etc / "system_account.conf").write_text(f"{key[0]}: {token}\n")
-    place.start(blocks(PAGE, "conf", "operator")[0].text)
-    assert "ORDERS" in place.shell(blocks(PAGE, "sh", "operator-push")[0].text)
+    place.start(snippets(PAGE, "conf", "operator")[0].text)
+    assert "ORDERS" in place.shell(snippets(PAGE, "sh", "operator-push")[0].text)
 
 
 def test_readme_configuration(place: Place) -> None:
-    text = blocks("../README.md", "conf", "accounts")[0].text
+    text = snippets("README.md", "conf", "accounts")[0].text
     place.start(text.replace('"server.', '"/etc/nats/server.'))
     assert place.get("/healthz") == '{"status":"ok"}'
     assert place.shell("nats-server-py -t -c /etc/nats/server.conf") == ""
@@ -260,17 +259,17 @@ def test_readme_configuration(place: Place) -> None:
 
 def test_readme_programs(place: Place) -> None:
     place.start('jetstream { store_dir: "/var/lib/nats" }')
-    greet, store = (block.text for block in blocks("../README.md", "python"))
+    greet, store = (block.text for block in snippets("README.md", "python"))
     assert place.python(greet) == "hello world\n"
     whole = f"import asyncio\n\nimport nats\n\n\n{store}\n\nasyncio.run(main())\n"
     assert place.python(whole) == "orders.new 1 piano\nb'green'\n"
 
 
 def test_auth_callout(place: Place) -> None:
-    place.start(blocks(PAGE, "conf", "callout")[0].text)
-    told = place.python(blocks(PAGE, "python", "callout")[0].text)
+    place.start(snippets(PAGE, "conf", "callout")[0].text)
+    told = place.python(snippets(PAGE, "python", "callout")[0].text)
     assert told.endswith(" True\n")
-    wrong = blocks(PAGE, "python", "callout")[0].text.replace(
+    wrong = snippets(PAGE, "python", "callout")[0].text.replace(
         'password="mellon")', 'password="friend", allow_reconnect=False)'
     )
     with pytest.raises(AssertionError, match="Authorization Violation"):
