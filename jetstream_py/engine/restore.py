@@ -75,7 +75,7 @@ class Restoration:
             raise ArchiveError("expected state.json first")
         try:
             state = msgspec.json.decode(entry.data, type=_State)
-        except msgspec.MsgspecError as fault:
+        except (msgspec.MsgspecError, UnicodeError) as fault:
             raise ArchiveError(f"state.json cannot be read: {fault}") from None
         if not (0 <= state.first_seq < _LARGEST and 0 <= state.last_seq < _LARGEST):
             raise ArchiveError("state.json has a number that cannot be")
@@ -96,9 +96,9 @@ class Restoration:
             raise ArchiveError(f"message sequence {seq} out of order")
         if seq >= _LARGEST or not 0 <= ts < _LARGEST:
             raise ArchiveError("a message has a number that cannot be")
-        if not is_valid_literal(subject) or b" " in subject or len(headers) > MAX_HEADERS:
-            raise ArchiveError(f"message sequence {seq} has a bad subject or bad headers")
-        if headers and not (headers.startswith(b"NATS/1.0") and headers.endswith(b"\r\n\r\n")):
+        if not is_valid_literal(subject) or subject.split() != [subject]:
+            raise ArchiveError(f"message sequence {seq} has a bad subject")
+        if headers and not _are_headers(headers):
             raise ArchiveError(f"message sequence {seq} has bad headers")
         self.store.append(subject, headers, data, ts, seq)
         if headers and self.config.allow_msg_ttl:
@@ -131,3 +131,8 @@ class Restoration:
         """It comes to nothing."""
         self._js.store.delete(self.store.sid)
         self._js.outbox.commit_soon()
+
+
+def _are_headers(block: bytes) -> bool:
+    whole = block.startswith(b"NATS/1.0") and block.endswith(b"\r\n\r\n")
+    return whole and len(block) <= MAX_HEADERS
