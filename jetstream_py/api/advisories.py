@@ -28,6 +28,16 @@ class StreamAction(msgspec.Struct, omit_defaults=True):
     domain: str = ""
 
 
+class BatchAbandoned(msgspec.Struct, omit_defaults=True, kw_only=True):
+    type: str
+    id: str
+    timestamp: str
+    stream: str
+    domain: str = ""
+    batch: str
+    reason: str
+
+
 class ApiAudit(msgspec.Struct, omit_defaults=True):
     type: str
     id: str
@@ -48,6 +58,21 @@ def stream_action(js: JetStream, name: str, action: str) -> None:
             _TYPE + "stream_action", js.new_id(), now, name, action, js.settings.domain
         )
         js.outbox.send(js.bus, subject, msgspec.json.encode(advisory))
+
+
+def batch_abandoned(js: JetStream, name: str, batch: str, reason: str) -> None:
+    subject = _SUBJECT + b"STREAM.BATCH_ABANDONED." + name.encode()
+    if js.bus.has_interest(subject):
+        advisory = BatchAbandoned(
+            type=_TYPE + "stream_batch_abandoned",
+            id=js.new_id(),
+            timestamp=time_text(js.clock.now_ns()),
+            stream=name,
+            domain=js.settings.domain,
+            batch=batch,
+            reason=reason,
+        )
+        js.outbox.send(js.bus, subject, escape_json(msgspec.json.encode(advisory)))
 
 
 def audit(

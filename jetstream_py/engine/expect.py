@@ -22,8 +22,6 @@ _ROLLUPS = (b"sub", b"all")
 def check_expectations(stream: Stream, subject: bytes, headers: Fields) -> None:
     """Everything that is checked before the message id is looked up."""
     config = stream.config
-    if hdr.BATCH_ID in headers:
-        raise error(10174)
     if hdr.INCREMENT in headers:
         raise error(10168)
     expected = headers.get(hdr.EXPECTED_STREAM)
@@ -34,7 +32,7 @@ def check_expectations(stream: Stream, subject: bytes, headers: Fields) -> None:
         raise error(10166)  # what is no TTL at all is refused later, with another error
     _check_subject_sequence(stream, subject, headers)
     expected = headers.get(hdr.EXPECTED_LAST_SEQ)
-    if expected and _number(expected) != stream.store.last_seq:
+    if expected and expected_number(expected) != stream.store.last_seq:
         raise error(10071, seq=stream.store.last_seq)
     if hdr.SCHEDULE in headers:
         raise error(10188)
@@ -50,7 +48,7 @@ def _check_subject_sequence(stream: Stream, subject: bytes, headers: Fields) -> 
             raise error(10193)
         return
     last = stream.store.last(other or subject)
-    if _number(expected) != last:
+    if expected_number(expected) != last:
         raise error(10071, seq=last)
 
 
@@ -67,7 +65,7 @@ def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
     return rollup
 
 
-def _number(text: bytes) -> int:
+def expected_number(text: bytes) -> int:
     """A sequence; what is none equals no sequence."""
     digits = text.removeprefix(b"+")
     return int(digits) if digits.isdigit() and len(digits) <= 20 else -1

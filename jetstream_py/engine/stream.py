@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.engine.batch import AtomicBatches
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
+from jetstream_py.engine.fast_batch import FastBatches
+from jetstream_py.engine.fast_reply import SUFFIX
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.ttl import parse_ttl
@@ -50,6 +53,8 @@ class Stream:
         self.consumers = Consumers(self)
         self.closed = False
         self._purges = Purges(self)
+        self._batches = AtomicBatches(self)
+        self._fast = FastBatches(self)
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
@@ -60,7 +65,11 @@ class Stream:
         self.config = config
         self.name = config.name.encode()
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
-        self._ack_start = pub_ack_start(config.name, self.shared.domain)
+        self.ack_start = pub_ack_start(config.name, self.shared.domain)
+        if not config.allow_atomic:
+            self._batches.clear()
+        if not config.allow_batched:
+            self._fast.clear()
         self.dedupe.window_ns = config.duplicate_window
         transform, republish = config.subject_transform, config.republish
         self._transform: Transform | None = None
@@ -104,6 +113,8 @@ class Stream:
         self.closed = True
         self.consumers.close(deleted)
         self.expiry.close(deleted)
+        self._batches.clear()
+        self._fast.clear()
         if self._ids is not None:
             self._ids.cancel()
 
@@ -118,8 +129,7 @@ class Stream:
         """Messages on our subjects, from anybody."""
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
-            if not any(headers) and self._takes(subjects, datas):
-                self._publish_run(subjects, replies, datas)
+            if not any(headers) and self._store_run(subjects, replies, datas):
                 self.consumers.announce(subjects)
                 return
         for item in items:
@@ -127,7 +137,18 @@ class Stream:
         transformed = self._transform is not None
         self.consumers.announce(None if transformed else [item[0] for item in items])
 
-    def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+    def _store_run(
+        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
+    ) -> bool:
+        """Store messages without headers as a whole, if that can be done."""
+        if b"$" in (joined := b" ".join(replies)) and SUFFIX in joined:
+            return self._fast.publish_run(subjects, replies, datas)
+        if not self.takes(subjects, datas):
+            return False
+        self._publish_run(subjects, replies, datas)
+        return True
+
+    def takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
         """Is every message small enough, and room for all of them?"""
         config, store = self.config, self.store
         if 0 <= config.max_msg_size < max(map(len, datas)):
@@ -144,6 +165,18 @@ class Stream:
         self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
     ) -> None:
         """Messages without headers that nothing refuses."""
+        first, shared = self.append_run(subjects, datas), self.shared
+        if self.config.no_ack:
+            return
+        at = 0
+        for wanted, run in groupby(replies, bool):
+            group = list(run)
+            if wanted:
+                shared.outbox.send_acks(shared.bus, group, self.ack_start, first + at, b"}")
+            at += len(group)
+
+    def append_run(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+        """Append what nothing refuses. Returns the first sequence."""
         shared, store, config = self.shared, self.store, self.config
         if config.max_msgs_per_subject == 1:
             first = store.replace_run(subjects, datas, shared.clock.now_ns())
@@ -157,22 +190,18 @@ class Stream:
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
         shared.outbox.commit_soon()
-        if config.no_ack:
-            return
-        at = 0
-        for wanted, run in groupby(replies, bool):
-            group = list(run)
-            if wanted:
-                shared.outbox.send_acks(shared.bus, group, self._ack_start, first + at, b"}")
-            at += len(group)
+        return first
 
     def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         """One message, whatever it asks for."""
+        if reply.endswith(SUFFIX):
+            self._fast.publish(subject, reply, headers, data)
+            return
         wants_ack = reply and not self.config.no_ack
+        batched = hdr.BATCH_ID in headers and hdr.get(headers, hdr.BATCH_ID)
+        publish = self._batches.publish if batched else self.store_message
         try:
-            if self._transform is not None:
-                subject = self._transform(subject) or subject
-            ack = self.store_message(subject, headers, data)
+            ack = publish(self.transformed(subject), headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -181,6 +210,10 @@ class Stream:
         self.shared.outbox.commit_soon()
         if wants_ack:
             self._answer(reply, ack)
+
+    def transformed(self, subject: bytes) -> bytes:
+        """The subject under which a message is stored."""
+        return subject if self._transform is None else self._transform(subject) or subject
 
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
@@ -191,33 +224,26 @@ class Stream:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
         if it `replaces` the only message."""
         config = self.config
-        if self.shared.store.failed:
-            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
-        if config.sealed:
-            raise error(10109)
-        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
-            headers = hdr.without(headers, hdr.REQUEST_INFO)
-        self._check_size(headers, data)
+        headers = self.admit(headers, data)
+        self.check_headers(headers)
         msg_id = b""
         rollup = b""
         ttl: int | None = 0
-        if headers:
-            headers = hdr.without_status(headers)
-            if hdr.PREFIX in headers:
-                fields = hdr.fields(headers)
-                check_expectations(self, subject, fields)
-                msg_id = fields.get(hdr.MSG_ID, b"")
-                if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
-                    return self._ack_start + b'%d,"duplicate": true}' % seen
-                self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
-                rollup = rollup_of(config, fields)
-                ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+        if hdr.PREFIX in headers:
+            fields = hdr.fields(headers)
+            check_expectations(self, subject, fields)
+            msg_id = fields.get(hdr.MSG_ID, b"")
+            if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
+                return self.ack_start + b'%d,"duplicate": true}' % seen
+            self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
+            rollup = rollup_of(config, fields)
+            ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
-        if config.retention == "interest" and not self.consumers.interested(subject):
-            return self._ack_start + b"%d}" % self._skip(msg_id)
+        if not self.wants(subject):
+            return self.ack_start + b"%d}" % self.skip(msg_id)
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -227,6 +253,40 @@ class Stream:
         if ttl:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
+        seq = self.place(subject, headers, data, msg_id, rollup, ttl, replaces)
+        return self.ack_start + b"%d}" % seq
+
+    def admit(self, headers: bytes, data: bytes) -> bytes:
+        """What is asked of every message before anybody looks at its headers. Returns those to be stored."""
+        if self.shared.store.failed:
+            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self.config.sealed:
+            raise error(10109)
+        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
+            headers = hdr.without(headers, hdr.REQUEST_INFO)
+        if 0 <= self.config.max_msg_size < len(headers) + len(data):
+            raise error(10054)
+        return hdr.without_status(headers)
+
+    def check_headers(self, headers: bytes) -> None:
+        if len(headers) > MAX_HEADERS:
+            raise error(10097)
+
+    def wants(self, subject: bytes) -> bool:
+        """Is a message on that subject to be kept?"""
+        return self.config.retention != "interest" or self.consumers.interested(subject)
+
+    def place(
+        self,
+        subject: bytes,
+        headers: bytes,
+        data: bytes,
+        msg_id: bytes,
+        rollup: bytes,
+        ttl: int,
+        replaces: int = 0,
+    ) -> int:
+        """Append a message that nothing refuses, and remove what it rolls up."""
         seq = self._append(subject, headers, data, msg_id)
         if replaces:
             self.store.discard(replaces)
@@ -237,7 +297,7 @@ class Stream:
             self.store.purge(before=seq)
         if ttl:
             self.expiry.note(seq, ttl)
-        return self._ack_start + b"%d}" % seq
+        return seq
 
     def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
         now = self.shared.clock.now_ns()
@@ -261,7 +321,7 @@ class Stream:
             self.expiry.arm_age()
         return seq
 
-    def _skip(self, msg_id: bytes) -> int:
+    def skip(self, msg_id: bytes) -> int:
         """Nobody is interested: the sequence is used up, the message is not kept."""
         self.store.last_ts = now = self.shared.clock.now_ns()
         seq = self.store.skip()
@@ -269,13 +329,6 @@ class Stream:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
         return seq
-
-    def _check_size(self, headers: bytes, data: bytes) -> None:
-        limit = self.config.max_msg_size
-        if 0 <= limit < len(headers) + len(data):
-            raise error(10054)
-        if len(headers) > MAX_HEADERS:
-            raise error(10097)
 
     def _check_last_id(self, expected: bytes | None) -> None:
         if expected and self._last_id != expected:
