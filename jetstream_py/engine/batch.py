@@ -113,10 +113,10 @@ class AtomicBatches:
     def _check(self, batch: Batch, seq: int, eob: bool, headers: bytes) -> None:
         """May the message be a part of the batch?"""
         have = len(batch.messages)
-        if seq != have + 1 or (eob and not have):
-            raise self._abandoned(batch, "incomplete", error(10176))
         if not level.enough(headers):
             raise self._abandoned(batch, "unsupported", error(10185))
+        if seq != have + 1 or (eob and not have):
+            raise self._abandoned(batch, "incomplete", error(10176))
         if not eob and seq > self._inflight.limits.msgs:
             raise self._abandoned(batch, "large", self._too_large())
 

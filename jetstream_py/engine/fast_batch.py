@@ -178,14 +178,16 @@ class FastBatches:
             self._refused(batch, ask, reply, refusal)
             return
         batch.last = ask.seq
-        if stream.store.last_seq != newest:  # else it was a duplicate
+        duplicate = stream.store.last_seq == newest
+        if not duplicate:
             batch.stored = stream.store.last_seq
-        if ask.op is not Op.COMMIT:
-            self._flow(batch, reply)
-        elif ask.seq == 1:
+        if not batch.ok and ask.seq == 1 and ask.op is Op.COMMIT:
             self._open.drop(batch.id)
             self._send(reply, pub_ack_batch(ack, batch.id, 1))
-        else:
+            return
+        if duplicate or ask.op is not Op.COMMIT:
+            self._flow(batch, reply)
+        if ask.op is Op.COMMIT:
             self._finish(batch, reply, ask.seq)
 
     def _refused(self, batch: FastBatch, ask: Reply, reply: bytes, refusal: ApiError) -> None:
