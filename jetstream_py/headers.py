@@ -70,6 +70,8 @@ def without_status(block: bytes) -> bytes:
 
 def without(block: bytes, name: bytes) -> bytes:
     """A block without any header of this name; nothing, if there was no other."""
+    if name not in block:
+        return block
     start, *lines = block.split(b"\r\n")
     rest = [line for line in lines if not line.startswith(name + b":")]
     return b"\r\n".join([start, *rest]) if any(rest) or start != START else b""

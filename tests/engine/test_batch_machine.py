@@ -70,7 +70,8 @@ class BatchMachine(RuleBasedStateMachine):
     def answered(self) -> dict[str, Any]:
         self.world.settle()
         [answer] = self.world.answers()
-        return answer.get("error") or answer
+        found: dict[str, Any] = answer.get("error") or answer
+        return found
 
     @rule(batch=BATCHES, part=PARTS, exact=st.booleans())
     def add(self, batch: str, part: Part, exact: bool) -> None:

@@ -146,13 +146,14 @@ def test_limits(js: JetStream, storage: str, limits: dict[str, object]) -> None:
     config = {"subjects": ["s.>"], "allow_atomic": True, "allow_rollup_hdrs": True}
     js.create("S", storage=storage, **config, **limits)
     js.publish("s.a", b"x")
-    for batch in (
+    batches: list[Batch] = [
         [("s.a", {}), ("s.a", {})],
         [("s.b", {}), ("s.a", {}), ("s.c", {})],
         [("s.a", {})],
         [("s.a", {ROLLUP: "sub"})],
         [("s.a", {ROLLUP: "all"}), ("s.b", {})],
         [("s.d", {}), ("s.d", {"Nats_Expected_Stream": "Q"})],
-    ):
+    ]
+    for batch in batches:
         send(js, *batch)
         js.state("S", subjects_filter=">", deleted_details=True)
