@@ -90,7 +90,7 @@ def create(request: Request) -> bytes:
 
 def update(request: Request) -> bytes:
     body = decode_body(request.body, StreamConfigRequest, request.strict)
-    given, rules = _config(body), _rules(request.js)
+    given, rules = _config(body), rules_of(request.js)
     check_config(given, rules, body.pedantic)  # a bad name is worse than a wrong one
     _check_name(request.name, given)
     old = request.js.stream(given.name).config
@@ -105,12 +105,12 @@ def _named_config(request: Request) -> StreamConfig:
     body = decode_body(request.body, StreamConfigRequest, request.strict)
     named = _config(body)
     _check_name(request.name, named)
-    config = check_create(named, _rules(request.js), body.pedantic)
+    config = check_create(named, rules_of(request.js), body.pedantic)
     refuse_unavailable(config)
     return config
 
 
-def _rules(js: JetStream) -> Rules:
+def rules_of(js: JetStream) -> Rules:
     def lookup(name: str) -> StreamConfig | None:
         stream = js.streams.get(name)
         return stream.config if stream is not None else None
@@ -125,9 +125,9 @@ def _rules(js: JetStream) -> Rules:
     return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
 
 
-# What a stream may ask for that this version checks but does not do yet. Batches and schedules are not here:
-# such a stream works, and who uses them hears that they are not enabled.
-UNAVAILABLE = ("mirror", "sources", "allow_msg_counter")
+# What a stream may ask for that this version checks but does not do yet. Batches are not here: such a
+# stream works, and who uses them hears that they are not enabled.
+UNAVAILABLE = ("mirror", "sources")
 
 
 def refuse_unavailable(config: StreamConfig) -> None:

@@ -143,7 +143,7 @@ class AtomicBatches:
     def _place(self, planned: Planned) -> int:
         stream = self._stream
         if not stream.wants(planned.subject):
-            return stream.skip(planned.msg_id)
+            return stream.skip(planned.msg_id, planned.ends)
         return stream.place(*planned)
 
     def _abandoned(self, batch: Batch, reason: str, refusal: ApiError) -> ApiError:

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import error
+from jetstream_py.engine import counter
+from jetstream_py.engine.counter import check_increment
 from jetstream_py.engine.expect import Fields, expected_number, rollup_of
+from jetstream_py.engine.schedule import check_end, check_schedule
 from jetstream_py.engine.ttl import parse_ttl
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ class Planned(NamedTuple):
     msg_id: bytes
     rollup: bytes
     ttl: int
+    due: int | None  # when it is a schedule
+    ends: bytes  # the schedule that it ends
 
 
 class Draft:
@@ -39,6 +44,7 @@ class Draft:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._subjects: Counter[bytes] = Counter()
+        self._newest: dict[bytes, tuple[bytes, bytes]] = {}  # headers and payload by subject
         self._ids: set[bytes] = set()
         self._count = 0
         self._size = 0
@@ -48,24 +54,37 @@ class Draft:
         fields = hdr.fields(headers)
         if fields.get(hdr.EXPECTED_LAST_MSG_ID):
             raise error(10177, header=hdr.EXPECTED_LAST_MSG_ID.decode())
-        self._stream.check_headers(headers)
-        ttl = self._check_kind(fields)
+        stream = self._stream
+        stream.check_size(headers, data)
+        ttl = self._check_kind(fields, data)
         msg_id = self._check_id(fields)
-        if hdr.STREAM_SOURCE in fields:
+        if fields.get(hdr.STREAM_SOURCE):
             raise error(10227)
+        if stream.config.allow_msg_counter:
+            headers, data = self._counted(subject, headers)
         self._check_expectations(subject, fields)
-        if hdr.SCHEDULE in fields:
-            raise error(10188)
+        due = check_schedule(stream, subject, fields)
+        check_end(stream, subject, fields, self._newest)
+        if due is not None and not fields.get(hdr.ROLLUP):
+            headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+            stream.check_size(headers, data)
+            fields = hdr.fields(headers)
         rollup = self._rollup(subject, fields)
-        if msg_id:
-            self._ids.add(msg_id)
-        self._subjects[subject] += 1
-        self._count += 1
         if ttl:
-            headers, ttl = self._stream.expiry.raised(headers, ttl)
-        self._size += self._stream.store.size(subject, headers, data)
+            headers, ttl = stream.expiry.raised(headers, ttl)
+        planned = Planned(subject, headers, data, msg_id, rollup, ttl, due, stream.ends(fields))
+        self._note(planned)
         self._check_discard_new(subject, bool(rollup))
-        return Planned(subject, headers, data, msg_id, rollup, ttl)
+        return planned
+
+    def _note(self, planned: Planned) -> None:
+        subject, headers, data = planned[:3]
+        if planned.msg_id:
+            self._ids.add(planned.msg_id)
+        self._subjects[subject] += 1
+        self._newest[subject] = headers, data
+        self._count += 1
+        self._size += self._stream.store.size(subject, headers, data)
 
     def check_room(self) -> None:
         """Is there room for all of them?"""
@@ -79,11 +98,10 @@ class Draft:
         if counts:
             quota.check_account(stream, size)
 
-    def _check_kind(self, fields: Fields) -> int:
+    def _check_kind(self, fields: Fields, data: bytes) -> int:
         """Is it a message for this stream? Returns its TTL."""
         config = self._stream.config
-        if hdr.INCREMENT in fields:
-            raise error(10168)
+        check_increment(config, fields, data)
         expected = fields.get(hdr.EXPECTED_STREAM)
         if expected and expected != config.name.encode():
             raise error(10060)
@@ -102,6 +120,15 @@ class Draft:
         ):
             raise error(10201)
         return msg_id
+
+    def _counted(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes]:
+        """Headers and payload of a counter's message."""
+        last = self._newest.get(subject)
+        if last is None and (stored := self._stream.store.newest(subject)) is not None:
+            last = stored.headers, stored.data
+        headers, data, _ = counter.add(*(last or (b"", b"")), headers)
+        self._stream.check_size(headers, data)
+        return headers, data
 
     def _check_expectations(self, subject: bytes, fields: Fields) -> None:
         store = self._stream.store

@@ -173,7 +173,7 @@ class FastBatches:
         stream, (subject, reply, headers, data) = self._stream, item
         newest = stream.store.last_seq
         try:
-            ack = stream.store_message(stream.transformed(subject), headers, data)
+            ack = stream.store_message(stream.renamed(subject), headers, data)
         except ApiError as refusal:
             self._refused(batch, ask, reply, refusal)
             return
@@ -181,7 +181,7 @@ class FastBatches:
         duplicate = stream.store.last_seq == newest
         if not duplicate:
             batch.stored = stream.store.last_seq
-        if not batch.ok and ask.seq == 1 and ask.op is Op.COMMIT:
+        if duplicate and not batch.ok and ask.seq == 1 and ask.op is Op.COMMIT:
             self._open.drop(batch.id)
             self._send(reply, pub_ack_batch(ack, batch.id, 1))
             return

@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.engine import counter
 from jetstream_py.engine.batch import AtomicBatches
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
-from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.fast_batch import FastBatches
 from jetstream_py.engine.fast_reply import SUFFIX
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
+from jetstream_py.engine.schedule import PURGE, Schedules
 from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
 from jetstream_py.transforms.make import Transform, compile_transform
@@ -58,6 +60,7 @@ class Stream:
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
+        self.schedules = Schedules(self, config)
         self.configure(config)
 
     def configure(self, config: StreamConfig) -> None:
@@ -83,6 +86,7 @@ class Stream:
         # That fails in one case: a large message pushes an old one out, then a small one takes its place.
         self._runs = config.retention != "interest" and not (
             config.sealed
+            or config.allow_msg_counter
             or self._transform
             or self._republisher
             or config.discard_new_per_subject
@@ -92,6 +96,7 @@ class Stream:
         )
         self._enforce_all()
         self.expiry.configure(config)
+        self.schedules.configure(config)
         self.consumers.announce()
 
     def recover(self) -> None:
@@ -108,6 +113,7 @@ class Stream:
         self.consumers.recover()
         self._enforce_all()
         self.expiry.recover()
+        self.schedules.arm()
 
     def close(self, deleted: bool = False) -> None:
         self.closed = True
@@ -115,6 +121,7 @@ class Stream:
         self.expiry.close(deleted)
         self._batches.clear()
         self._fast.clear()
+        self.schedules.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
 
@@ -186,6 +193,8 @@ class Stream:
                 for name in names:
                     self._enforce_subject(name)
         self._last_id = b""
+        if self.schedules:
+            self.schedules.cancel(subjects)
         self._enforce_totals()
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
@@ -201,7 +210,7 @@ class Stream:
         batched = hdr.BATCH_ID in headers and hdr.get(headers, hdr.BATCH_ID)
         publish = self._batches.publish if batched else self.store_message
         try:
-            ack = publish(self.transformed(subject), headers, data)
+            ack = publish(self.renamed(subject), headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -211,39 +220,47 @@ class Stream:
         if wants_ack:
             self._answer(reply, ack)
 
-    def transformed(self, subject: bytes) -> bytes:
-        """The subject under which a message is stored."""
+    def renamed(self, subject: bytes) -> bytes:
+        """The subject that a message is stored under."""
         return subject if self._transform is None else self._transform(subject) or subject
 
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
 
     def store_message(
-        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0
+        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0, own: bool = False
     ) -> bytes:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
-        if it `replaces` the only message."""
+        if it `replaces` the only message. A message of the stream's `own` expects nothing."""
         config = self.config
         headers = self.admit(headers, data)
-        self.check_headers(headers)
-        msg_id = b""
-        rollup = b""
+        self.check_size(headers, data)
+        msg_id = rollup = ends = tail = b""
         ttl: int | None = 0
+        due: int | None = None
         if hdr.PREFIX in headers:
             fields = hdr.fields(headers)
-            check_expectations(self, subject, fields)
+            if not own:
+                due = check_expectations(self, subject, fields, data)
             msg_id = fields.get(hdr.MSG_ID, b"")
             if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
                 return self.ack_start + b'%d,"duplicate": true}' % seen
             self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
             rollup = rollup_of(config, fields)
             ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+            ends = self.ends(fields)
+            if due is not None and not fields.get(hdr.ROLLUP):
+                headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+                self.check_size(headers, data)
+                rollup = b"" if hdr.ROLLUP in fields else b"sub"
+        if config.allow_msg_counter:
+            headers, data, tail = self._count(subject, headers)
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
         if not self.wants(subject):
-            return self.ack_start + b"%d}" % self.skip(msg_id)
+            return self.ack_start + b"%d}" % self.skip(msg_id, ends)
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -253,8 +270,8 @@ class Stream:
         if ttl:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
-        seq = self.place(subject, headers, data, msg_id, rollup, ttl, replaces)
-        return self.ack_start + b"%d}" % seq
+        seq = self.place(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces)
+        return self.ack_start + b"%d%b}" % (seq, tail)
 
     def admit(self, headers: bytes, data: bytes) -> bytes:
         """What is asked of every message before anybody looks at its headers. Returns those to be stored."""
@@ -268,10 +285,6 @@ class Stream:
             raise error(10054)
         return hdr.without_status(headers)
 
-    def check_headers(self, headers: bytes) -> None:
-        if len(headers) > MAX_HEADERS:
-            raise error(10097)
-
     def wants(self, subject: bytes) -> bool:
         """Is a message on that subject to be kept?"""
         return self.config.retention != "interest" or self.consumers.interested(subject)
@@ -284,6 +297,8 @@ class Stream:
         msg_id: bytes,
         rollup: bytes,
         ttl: int,
+        due: int | None,
+        ends: bytes,
         replaces: int = 0,
     ) -> int:
         """Append a message that nothing refuses, and remove what it rolls up."""
@@ -297,7 +312,28 @@ class Stream:
             self.store.purge(before=seq)
         if ttl:
             self.expiry.note(seq, ttl)
+        if due is not None:
+            self.schedules.note(subject, seq, due)
+        if ends:
+            self._end_schedule(ends)
         return seq
+
+    def _count(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes, bytes]:
+        """Headers and payload of a counter's message, and what its PubAck says beside the sequence."""
+        last = self.store.newest(subject)
+        stored = (last.headers, last.data) if last is not None else (b"", b"")
+        headers, data, total = counter.add(*stored, headers)
+        self.check_size(headers, data)
+        return headers, data, b',"val":"%b"' % total
+
+    def ends(self, fields: Fields) -> bytes:
+        """The schedule that a message ends, if any."""
+        ends = self.config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE
+        return fields.get(hdr.SCHEDULER, b"") if ends else b""
+
+    def _end_schedule(self, subject: bytes) -> None:
+        self.store.purge(subject)
+        self.schedules.cancel((subject,))
 
     def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
         now = self.shared.clock.now_ns()
@@ -307,6 +343,8 @@ class Stream:
         alone = self.config.max_msgs_per_subject == 1
         append = self.store.replace if alone else self.store.append
         seq = append(subject, headers, data, now)
+        if self.schedules:
+            self.schedules.cancel((subject,))
         if republisher is not None and copy_to:
             stored = (subject, headers, data, seq, now)
             republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)
@@ -321,14 +359,23 @@ class Stream:
             self.expiry.arm_age()
         return seq
 
-    def skip(self, msg_id: bytes) -> int:
+    def skip(self, msg_id: bytes, ends: bytes) -> int:
         """Nobody is interested: the sequence is used up, the message is not kept."""
         self.store.last_ts = now = self.shared.clock.now_ns()
         seq = self.store.skip()
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
+        if ends:
+            self._end_schedule(ends)
         return seq
+
+    def check_size(self, headers: bytes, data: bytes) -> None:
+        limit = self.config.max_msg_size
+        if 0 <= limit < len(headers) + len(data):
+            raise error(10054)
+        if len(headers) > MAX_HEADERS:
+            raise error(10097)
 
     def _check_last_id(self, expected: bytes | None) -> None:
         if expected and self._last_id != expected:

@@ -157,3 +157,59 @@ def test_limits(js: JetStream, storage: str, limits: dict[str, object]) -> None:
     for batch in batches:
         send(js, *batch)
         js.state("S", subjects_filter=">", deleted_details=True)
+
+
+COUNTS: list[Batch] = [
+    [("s.a", {"Nats_Incr": "1"}), ("s.a", {"Nats_Incr": "2"}), ("s.b", {"Nats_Incr": "-5"})],
+    [("s.a", {"Nats_Incr": "1"}), ("s.a", {})],
+    [("s.a", {"Nats_Incr": "1"}), ("s.a", {"Nats_Incr": "x"})],
+    [("s.a", {"Nats_Incr": "1"}), ("s.a", {"Nats_Incr": "1", SEQ: "1"})],
+    [("s.a", {"Nats_Incr": "1"}), ("s.a", {"Nats_Incr": "1", ROLLUP: "sub"})],
+    [("s.a", {"Nats_Incr": "1", ID: "1"}), ("s.a", {ID: "1"})],
+    [("s.a", {"Nats_Stream_Source": "O 1 > > P"})],
+]
+
+
+@pytest.mark.parametrize("batch", COUNTS, ids=names)
+@scenario("PUB-037", "PUB-039", "PUB-041", "PUB-042", "PUB-068")
+def test_counters(js: JetStream, batch: Batch) -> None:
+    js.create("S", subjects=["s.>"], allow_atomic=True, allow_msg_counter=True)
+    js.publish("s.a", b"", {"Nats-Incr": "10"})
+    for seq, (subject, others) in enumerate(batch, 1):
+        js.request(subject, b"", part("b", seq, "1" if seq == len(batch) else None, **others))
+    for subject in ("s.a", "s.b"):
+        js.api("STREAM.MSG.GET.S", {"last_by_subj": subject})
+    js.state("S")
+
+
+AT = {"Nats_Schedule": "@at 2099-01-01T00:00:00Z", "Nats_Schedule_Target": "s.t"}
+END_OF = {"Nats_Schedule_Next": "purge"}
+SCHEDULES: list[Batch] = [
+    [("s.a", AT), ("s.b", AT)],
+    [("s.a", {}), ("s.a", AT)],
+    [("s.a", AT), ("s.a", AT)],
+    [("s.a", AT), ("s.a", {})],
+    [("s.a", {}), ("s.x", {**END_OF, "Nats_Scheduler": "s.s"})],
+    [("s.a", AT), ("s.x", {**END_OF, "Nats_Scheduler": "s.a"})],
+    [("s.a", {}), ("s.x", {**END_OF, "Nats_Scheduler": "s.a"})],
+    [("s.p", AT), ("s.x", {**END_OF, "Nats_Scheduler": "s.p"})],
+    [("s.s", {}), ("s.x", {**END_OF, "Nats_Scheduler": "s.s"})],
+    [("s.a", {}), ("s.x", {**END_OF, "Nats_Scheduler": "s.x"})],
+    [("s.a", {}), ("s.b", {**AT, "Nats_Schedule": "@every 1ms"})],
+    [("s.a", {}), ("s.b", {**AT, "Nats_Schedule_Target": "other"})],
+    [("s.a", {}), ("s.b", {**AT, ROLLUP: "all"})],
+    [("s.a", {}), ("s.b", {**AT, ROLLUP: "sub"})],
+]
+
+
+@pytest.mark.parametrize("batch", SCHEDULES, ids=names)
+@scenario("PUB-088", "PUB-089", "PUB-090", "PUB-093", "PUB-095", "PUB-096", "PUB-068")
+def test_schedules(js: JetStream, batch: Batch) -> None:
+    """The stream has a schedule on s.s, and a plain message on s.p."""
+    js.create("S", subjects=["s.>"], allow_atomic=True, allow_msg_schedules=True)
+    js.publish("s.s", b"", {name.replace("_", "-"): value for name, value in AT.items()})
+    js.publish("s.p")
+    send(js, *batch)
+    js.state("S", subjects_filter=">", deleted_details=True)
+    for subject, _ in batch:
+        js.api("STREAM.MSG.GET.S", {"last_by_subj": subject})

@@ -342,3 +342,15 @@ def test_restart(js: OwnServer, how: signal.Signals) -> None:
     js.listen("_F.>")
     batch.say(3, APPEND)
     js.state("S")
+
+
+@GAPS
+@scenario("PUB-037", "PUB-072")
+def test_counters(js: JetStream, gap: str) -> None:
+    begin(js, allow_msg_counter=True)
+    batch, one = Fast(js, flow=2, gap=gap), {"Nats-Incr": "1"}
+    for seq, op in ((1, COMMIT), (1, START), (2, APPEND), (3, COMMIT)):
+        batch.say(seq, op, one, data=b"")
+    batch.say(1, START, one, data=b"x")
+    batch.say(2, END)
+    js.message("S", last_by_subj="s.a")
