@@ -14,7 +14,7 @@ Those that are due together go in the order in which they were stored, in slices
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -112,8 +112,11 @@ def _is_literal(name: bytes) -> bool:
     return subject.is_valid(name) and subject.is_literal(name)
 
 
-def check_end(stream: Stream, name: bytes, headers: Fields) -> None:
-    """A publish may end a schedule, as the last message of one does."""
+def check_end(
+    stream: Stream, name: bytes, headers: Fields, batch: Mapping[bytes, tuple[bytes, bytes]] = {}
+) -> None:
+    """A publish may end a schedule, as the last message of one does. `batch` has the newest messages that
+    are to be stored before it, by subject."""
     scheduler, following = headers.get(hdr.SCHEDULER), headers.get(hdr.SCHEDULE_NEXT)
     if not scheduler and not following:
         return
@@ -124,8 +127,9 @@ def check_end(stream: Stream, name: bytes, headers: Fields) -> None:
         raise fault
     if not stream.config.allow_msg_schedules:
         raise error(E.MESSAGE_SCHEDULES_DISABLED)
-    last = stream.store.newest(scheduler)
-    if last is not None and not hdr.get(last.headers, hdr.SCHEDULE):
+    last = stream.store.newest(scheduler) if scheduler not in batch else None
+    block = last.headers if last is not None else batch.get(scheduler, (None,))[0]
+    if block is not None and not hdr.get(block, hdr.SCHEDULE):
         raise fault
 
 

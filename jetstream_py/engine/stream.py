@@ -19,10 +19,13 @@ from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.engine import counter
+from jetstream_py.engine.batch import AtomicBatches
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
-from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
+from jetstream_py.engine.fast_batch import FastBatches
+from jetstream_py.engine.fast_reply import SUFFIX
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.schedule import PURGE, Schedules
@@ -52,6 +55,8 @@ class Stream:
         self.consumers = Consumers(self)
         self.closed = False
         self._purges = Purges(self)
+        self._batches = AtomicBatches(self)
+        self._fast = FastBatches(self)
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
@@ -63,7 +68,11 @@ class Stream:
         self.config = config
         self.name = config.name.encode()
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
-        self._ack_start = pub_ack_start(config.name, self.shared.domain)
+        self.ack_start = pub_ack_start(config.name, self.shared.domain)
+        if not config.allow_atomic:
+            self._batches.clear()
+        if not config.allow_batched:
+            self._fast.clear()
         self.dedupe.window_ns = config.duplicate_window
         transform, republish = config.subject_transform, config.republish
         self._transform: Transform | None = None
@@ -110,6 +119,8 @@ class Stream:
         self.closed = True
         self.consumers.close(deleted)
         self.expiry.close(deleted)
+        self._batches.clear()
+        self._fast.clear()
         self.schedules.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
@@ -125,8 +136,7 @@ class Stream:
         """Messages on our subjects, from anybody."""
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
-            if not any(headers) and self._takes(subjects, datas):
-                self._publish_run(subjects, replies, datas)
+            if not any(headers) and self._store_run(subjects, replies, datas):
                 self.consumers.announce(subjects)
                 return
         for item in items:
@@ -134,7 +144,18 @@ class Stream:
         transformed = self._transform is not None
         self.consumers.announce(None if transformed else [item[0] for item in items])
 
-    def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+    def _store_run(
+        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
+    ) -> bool:
+        """Store messages without headers as a whole, if that can be done."""
+        if b"$" in (joined := b" ".join(replies)) and SUFFIX in joined:
+            return self._fast.publish_run(subjects, replies, datas)
+        if not self.takes(subjects, datas):
+            return False
+        self._publish_run(subjects, replies, datas)
+        return True
+
+    def takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
         """Is every message small enough, and room for all of them?"""
         config, store = self.config, self.store
         if 0 <= config.max_msg_size < max(map(len, datas)):
@@ -151,6 +172,18 @@ class Stream:
         self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
     ) -> None:
         """Messages without headers that nothing refuses."""
+        first, shared = self.append_run(subjects, datas), self.shared
+        if self.config.no_ack:
+            return
+        at = 0
+        for wanted, run in groupby(replies, bool):
+            group = list(run)
+            if wanted:
+                shared.outbox.send_acks(shared.bus, group, self.ack_start, first + at, b"}")
+            at += len(group)
+
+    def append_run(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+        """Append what nothing refuses. Returns the first sequence."""
         shared, store, config = self.shared, self.store, self.config
         if config.max_msgs_per_subject == 1:
             first = store.replace_run(subjects, datas, shared.clock.now_ns())
@@ -166,20 +199,18 @@ class Stream:
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
         shared.outbox.commit_soon()
-        if config.no_ack:
-            return
-        at = 0
-        for wanted, run in groupby(replies, bool):
-            group = list(run)
-            if wanted:
-                shared.outbox.send_acks(shared.bus, group, self._ack_start, first + at, b"}")
-            at += len(group)
+        return first
 
     def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         """One message, whatever it asks for."""
+        if reply.endswith(SUFFIX):
+            self._fast.publish(subject, reply, headers, data)
+            return
         wants_ack = reply and not self.config.no_ack
+        batched = hdr.BATCH_ID in headers and hdr.get(headers, hdr.BATCH_ID)
+        publish = self._batches.publish if batched else self.store_message
         try:
-            ack = self.store_message(self.renamed(subject), headers, data)
+            ack = publish(self.renamed(subject), headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -202,45 +233,34 @@ class Stream:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
         if it `replaces` the only message. A message of the stream's `own` expects nothing."""
         config = self.config
-        if self.shared.store.failed:
-            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
-        if config.sealed:
-            raise error(10109)
-        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
-            headers = hdr.without(headers, hdr.REQUEST_INFO)
-        self._check_size(headers, data)
+        headers = self.admit(headers, data)
+        self.check_size(headers, data)
         msg_id = rollup = ends = tail = b""
         ttl: int | None = 0
         due: int | None = None
-        if headers:
-            headers = hdr.without_status(headers)
-            if hdr.PREFIX in headers:
-                fields = hdr.fields(headers)
-                if not own:
-                    due = check_expectations(self, subject, fields, data)
-                msg_id = fields.get(hdr.MSG_ID, b"")
-                if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
-                    return self._ack_start + b'%d,"duplicate": true}' % seen
-                self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
-                rollup = rollup_of(config, fields)
-                ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
-                if config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE:
-                    ends = fields.get(hdr.SCHEDULER, b"")
-                if due is not None and not fields.get(hdr.ROLLUP):
-                    headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
-                    self._check_size(headers, data)
-                    rollup = b"" if hdr.ROLLUP in fields else b"sub"
+        if hdr.PREFIX in headers:
+            fields = hdr.fields(headers)
+            if not own:
+                due = check_expectations(self, subject, fields, data)
+            msg_id = fields.get(hdr.MSG_ID, b"")
+            if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
+                return self.ack_start + b'%d,"duplicate": true}' % seen
+            self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
+            rollup = rollup_of(config, fields)
+            ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+            ends = self.ends(fields)
+            if due is not None and not fields.get(hdr.ROLLUP):
+                headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+                self.check_size(headers, data)
+                rollup = b"" if hdr.ROLLUP in fields else b"sub"
         if config.allow_msg_counter:
             headers, data, tail = self._count(subject, headers)
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
-        if config.retention == "interest" and not self.consumers.interested(subject):
-            seq = self._skip(msg_id)
-            if ends:
-                self._end_schedule(ends)
-            return self._ack_start + b"%d}" % seq
+        if not self.wants(subject):
+            return self.ack_start + b"%d}" % self.skip(msg_id, ends)
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -250,6 +270,38 @@ class Stream:
         if ttl:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
+        seq = self.place(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces)
+        return self.ack_start + b"%d%b}" % (seq, tail)
+
+    def admit(self, headers: bytes, data: bytes) -> bytes:
+        """What is asked of every message before anybody looks at its headers. Returns those to be stored."""
+        if self.shared.store.failed:
+            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self.config.sealed:
+            raise error(10109)
+        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
+            headers = hdr.without(headers, hdr.REQUEST_INFO)
+        if 0 <= self.config.max_msg_size < len(headers) + len(data):
+            raise error(10054)
+        return hdr.without_status(headers)
+
+    def wants(self, subject: bytes) -> bool:
+        """Is a message on that subject to be kept?"""
+        return self.config.retention != "interest" or self.consumers.interested(subject)
+
+    def place(
+        self,
+        subject: bytes,
+        headers: bytes,
+        data: bytes,
+        msg_id: bytes,
+        rollup: bytes,
+        ttl: int,
+        due: int | None,
+        ends: bytes,
+        replaces: int = 0,
+    ) -> int:
+        """Append a message that nothing refuses, and remove what it rolls up."""
         seq = self._append(subject, headers, data, msg_id)
         if replaces:
             self.store.discard(replaces)
@@ -264,15 +316,20 @@ class Stream:
             self.schedules.note(subject, seq, due)
         if ends:
             self._end_schedule(ends)
-        return self._ack_start + b"%d%b}" % (seq, tail)
+        return seq
 
     def _count(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes, bytes]:
         """Headers and payload of a counter's message, and what its PubAck says beside the sequence."""
         last = self.store.newest(subject)
         stored = (last.headers, last.data) if last is not None else (b"", b"")
         headers, data, total = counter.add(*stored, headers)
-        self._check_size(headers, data)
+        self.check_size(headers, data)
         return headers, data, b',"val":"%b"' % total
+
+    def ends(self, fields: Fields) -> bytes:
+        """The schedule that a message ends, if any."""
+        ends = self.config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE
+        return fields.get(hdr.SCHEDULER, b"") if ends else b""
 
     def _end_schedule(self, subject: bytes) -> None:
         self.store.purge(subject)
@@ -302,16 +359,18 @@ class Stream:
             self.expiry.arm_age()
         return seq
 
-    def _skip(self, msg_id: bytes) -> int:
+    def skip(self, msg_id: bytes, ends: bytes) -> int:
         """Nobody is interested: the sequence is used up, the message is not kept."""
         self.store.last_ts = now = self.shared.clock.now_ns()
         seq = self.store.skip()
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
+        if ends:
+            self._end_schedule(ends)
         return seq
 
-    def _check_size(self, headers: bytes, data: bytes) -> None:
+    def check_size(self, headers: bytes, data: bytes) -> None:
         limit = self.config.max_msg_size
         if 0 <= limit < len(headers) + len(data):
             raise error(10054)
