@@ -250,6 +250,17 @@ def test_survives(tmp_path: Path) -> None:
     world.close()
 
 
+@pytest.mark.parametrize("storage", ["file", "memory"])
+def test_schedules_go_on(world: World, storage: str) -> None:
+    config = {"allow_msg_schedules": True, "allow_rollup_hdrs": True, "storage": storage}
+    schedule = b"NATS/1.0\r\nNats-Schedule: @every 10s\r\nNats-Schedule-Target: s.out\r\n\r\n"
+    now = world.bench.clock.now_ns()
+    entries = [STATE, Entry(b"s.plan", now, 3, schedule, b"tick")]
+    assert restore(world, pack(entries), **config)["state"]["messages"] == 1
+    world.pass_time(15)
+    assert world.ask("$JS.API.STREAM.MSG.GET.S", b'{"last_by_subj":"s.out"}')["message"]["seq"] == 4
+
+
 @pytest.mark.parametrize("how", ["crash", "close"])
 def test_crash_in_the_middle(tmp_path: Path, how: str) -> None:
     """No stream, and nothing of it in the store."""
