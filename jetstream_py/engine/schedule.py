@@ -171,14 +171,16 @@ class Schedules:
         return len(self._table)
 
     def configure(self, config: StreamConfig) -> None:
-        """The first time that schedules are allowed, those that are there already are looked for."""
+        """The first time that schedules are allowed, as in a stream that was restored, those that are there
+        already are looked for. Nobody knows what they have missed: those that repeat go on from now."""
         if not config.allow_msg_schedules or self._known:
             return
         self._known = True
         self._put(b"known", b"\1")
+        now = self._shared.clock.now_ns()
         for message in self._store.headed(self._store.first_seq, self._store.last_seq):
             plan = self._plan(hdr.fields(message.headers))
-            due = plan.due(message.ts) if plan is not None else None
+            due = plan.due(now) if plan is not None else None
             if due is not None and self._store.last(message.subject) == message.seq:
                 self.note(message.subject, message.seq, due)
 
