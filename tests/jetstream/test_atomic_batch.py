@@ -267,3 +267,22 @@ def test_nobody_is_interested(js: JetStream) -> None:
     )
     send(js, ("s.a", {}), ("s.b", {}), ("s.c", {}))
     js.state("S", deleted_details=True)
+
+
+@scenario("PUB-047", "PUB-067")
+def test_consumers(js: JetStream) -> None:
+    """They hear of all messages, and of none before the commit."""
+    begin(js)
+    js.listen("d.>")
+    for name in "ab":
+        config = {
+            "deliver_subject": f"d.{name}",
+            "filter_subject": f"s.{name}",
+            "ack_policy": "none",
+        }
+        js.ok(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "config": {"name": name, **config}})
+    js.request("s.a", b"1", part("b", 1))
+    js.request("s.b", b"2", part("b", 2))
+    js.heard_nothing()
+    js.publish("s.c", b"3", part("b", 3, "1"))
+    js.heard(2)
