@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.jetstream.batches import ABANDONED, LARGE, advisories, part, send
+from tests.jetstream.pushing import Subscriber, consumer
 from tests.jetstream.support import STORAGES, JetStream, scenario
 
 
@@ -273,16 +274,10 @@ def test_nobody_is_interested(js: JetStream) -> None:
 def test_consumers(js: JetStream) -> None:
     """They hear of all messages, and of none before the commit."""
     begin(js)
-    js.listen("d.>")
-    for name in "ab":
-        config = {
-            "deliver_subject": f"d.{name}",
-            "filter_subject": f"s.{name}",
-            "ack_policy": "none",
-        }
-        js.ok(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "config": {"name": name, **config}})
-    js.request("s.a", b"1", part("b", 1))
-    js.request("s.b", b"2", part("b", 2))
-    js.heard_nothing()
-    js.publish("s.c", b"3", part("b", 3, "1"))
-    js.heard(2)
+    with Subscriber(js, "d") as subscriber:
+        consumer(js, "S", "c", deliver_subject="d", ack_policy="none")
+        js.request("s.a", b"1", part("b", 1))
+        js.request("s.b", b"2", part("b", 2))
+        subscriber.nothing()
+        js.publish("s.c", b"3", part("b", 3, "1"))
+        assert [it.subject for it in subscriber.take(3)] == ["s.a", "s.b", "s.c"]
