@@ -125,8 +125,7 @@ def rules_of(js: JetStream) -> Rules:
     return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
 
 
-# What a stream may ask for that this version checks but does not do yet. Batches are not here: such a
-# stream works, and who uses them hears that they are not enabled.
+# What a stream may ask for that this version checks but does not do yet.
 UNAVAILABLE = ("mirror", "sources")
 
 

@@ -138,7 +138,10 @@ class AtomicBatches:
         draft = Draft(self._stream)
         plan = [draft.add(*message) for message in batch.messages]
         draft.check_room()
-        return [self._place(planned) for planned in plan][-1]
+        seqs = [self._place(planned) for planned in plan]
+        # Most of them came earlier than what the stream is about to announce.
+        self._stream.consumers.announce([planned.subject for planned in plan])
+        return seqs[-1]
 
     def _place(self, planned: Planned) -> int:
         stream = self._stream

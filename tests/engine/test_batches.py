@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +103,22 @@ def test_one_group(world: World, storage: str) -> None:
     [answer] = add(world, 300, commit="1", data=b"x" * 1_000)
     assert answer["count"] == 300
     assert world.store.commits - before == (1 if storage == "file" else 0)
+
+
+def test_consumers_of_every_subject_are_woken(world: World) -> None:
+    """Also those of messages that came long before the one that commits, on another subject."""
+    world.create(allow_atomic=True)
+    world.client.send(b"SUB d.a 2\r\n")
+    for name in "abcdefghij":  # so many that not all are woken for whatever comes
+        config = {"name": name, "deliver_subject": f"d.{name}", "filter_subject": f"s.{name}"}
+        body = {"stream_name": "S", "config": {"ack_policy": "none", **config}}
+        world.ask(f"$JS.API.CONSUMER.CREATE.S.{name}", json.dumps(body).encode())
+    add(world, 1)
+    assert b"MSG s.a 2" not in world.client.read()
+    headers = "Nats-Batch-Id: b\r\nNats-Batch-Sequence: 2\r\nNats-Batch-Commit: 1"
+    world.send("s.b", b"y", headers)
+    world.settle()
+    assert b"MSG s.a 2" in world.client.read()
 
 
 def test_it_ends_with_its_stream(world: World) -> None:

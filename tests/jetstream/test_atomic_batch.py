@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.jetstream.batches import ABANDONED, LARGE, advisories, part, send
+from tests.jetstream.pushing import Subscriber, consumer
 from tests.jetstream.support import STORAGES, JetStream, scenario
 
 
@@ -267,3 +268,16 @@ def test_nobody_is_interested(js: JetStream) -> None:
     )
     send(js, ("s.a", {}), ("s.b", {}), ("s.c", {}))
     js.state("S", deleted_details=True)
+
+
+@scenario("PUB-047", "PUB-067")
+def test_consumers(js: JetStream) -> None:
+    """They hear of all messages, and of none before the commit."""
+    begin(js)
+    with Subscriber(js, "d") as subscriber:
+        consumer(js, "S", "c", deliver_subject="d", ack_policy="none")
+        js.request("s.a", b"1", part("b", 1))
+        js.request("s.b", b"2", part("b", 2))
+        subscriber.nothing()
+        js.publish("s.c", b"3", part("b", 3, "1"))
+        assert [it.subject for it in subscriber.take(3)] == ["s.a", "s.b", "s.c"]
