@@ -127,14 +127,17 @@ def _rules(js: JetStream) -> Rules:
 
 # What a stream may ask for that this version checks but does not do yet. Batches and schedules are not here:
 # such a stream works, and who uses them hears that they are not enabled.
-UNAVAILABLE = ("mirror", "sources", "allow_msg_counter")
+UNAVAILABLE = ("allow_msg_counter",)
 
 
 def refuse_unavailable(config: StreamConfig) -> None:
     """Better no stream than one that does not do what its configuration says."""
-    for field in UNAVAILABLE:
-        if getattr(config, field):
-            raise invalid_config(f"{field} is not available in this version of jetstream-py")
+    asked = [field for field in UNAVAILABLE if getattr(config, field)]
+    origins = (*config.sources, *([config.mirror] if config.mirror else []))
+    if any(origin.consumer is not None for origin in origins):
+        asked.append("consumer of a mirror or source")
+    if asked:
+        raise invalid_config(f"{asked[0]} is not available in this version of jetstream-py")
 
 
 def _config(body: StreamConfigRequest) -> StreamConfig:
@@ -224,6 +227,8 @@ def describe(
         created=time_text(stream.created_ns),
         state=state_of(stream, deleted),
         domain=js.settings.domain,
+        mirror=stream.origins.mirror_info(),
+        sources=stream.origins.sources_info(),
         ts=time_text(js.clock.now_ns()),
     )
 

@@ -18,10 +18,14 @@ from typing import TYPE_CHECKING
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.api.times import time_text
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
+from jetstream_py.engine.naming import short_hash
+from jetstream_py.engine.origin import Place
+from jetstream_py.engine.origins import Origins
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.ttl import parse_ttl
@@ -53,6 +57,7 @@ class Stream:
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
+        self.origins = Origins(self)
         self.configure(config)
 
     def configure(self, config: StreamConfig) -> None:
@@ -84,6 +89,7 @@ class Stream:
         self._enforce_all()
         self.expiry.configure(config)
         self.consumers.announce()
+        self.origins.configure(config)
 
     def recover(self) -> None:
         """After a restart: the ids of the window and the limits that passed meanwhile."""
@@ -102,10 +108,16 @@ class Stream:
 
     def close(self, deleted: bool = False) -> None:
         self.closed = True
+        self.origins.close(deleted)
         self.consumers.close(deleted)
         self.expiry.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
+
+    @property
+    def identity(self) -> str:
+        """Tells the stream from another one that had or will have its name."""
+        return short_hash(time_text(self.created_ns))
 
     @property
     def visible_seq(self) -> int:
@@ -170,9 +182,7 @@ class Stream:
         """One message, whatever it asks for."""
         wants_ack = reply and not self.config.no_ack
         try:
-            if self._transform is not None:
-                subject = self._transform(subject) or subject
-            ack = self.store_message(subject, headers, data)
+            ack = self.store_message(self.renamed(subject), headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -181,6 +191,10 @@ class Stream:
         self.shared.outbox.commit_soon()
         if wants_ack:
             self._answer(reply, ack)
+
+    def renamed(self, subject: bytes) -> bytes:
+        """The subject that a message is stored under."""
+        return subject if self._transform is None else self._transform(subject) or subject
 
     def _answer(self, reply: bytes, data: bytes) -> None:
         self.shared.outbox.send(self.shared.bus, reply, data)
@@ -191,13 +205,10 @@ class Stream:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
         if it `replaces` the only message."""
         config = self.config
-        if self.shared.store.failed:
-            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
-        if config.sealed:
-            raise error(10109)
+        self.check_open()
         if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
             headers = hdr.without(headers, hdr.REQUEST_INFO)
-        self._check_size(headers, data)
+        self.check_size(headers, data)
         msg_id = b""
         rollup = b""
         ttl: int | None = 0
@@ -212,12 +223,36 @@ class Stream:
                 self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
                 rollup = rollup_of(config, fields)
                 ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+        seq = self.place(subject, headers, data, msg_id, rollup, ttl, replaces)
+        return self._ack_start + b"%d}" % seq
+
+    def check_open(self) -> None:
+        """Does the stream take anything at all?"""
+        if self.shared.store.failed:
+            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self.config.sealed:
+            raise error(10109)
+
+    def place(
+        self,
+        subject: bytes,
+        headers: bytes,
+        data: bytes,
+        msg_id: bytes = b"",
+        rollup: bytes = b"",
+        ttl: int | None = 0,
+        replaces: int = 0,
+        at: Place | None = None,
+    ) -> int:
+        """Append what has passed its checks, if there is room for it. Returns the sequence, which is used up
+        even if nobody is interested. A mirror says where it goes: `at`."""
+        config = self.config
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
         if config.retention == "interest" and not self.consumers.interested(subject):
-            return self._ack_start + b"%d}" % self._skip(msg_id)
+            return self._skip(msg_id, at)
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -227,7 +262,7 @@ class Stream:
         if ttl:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
-        seq = self._append(subject, headers, data, msg_id)
+        seq = self._append(subject, headers, data, msg_id, at)
         if replaces:
             self.store.discard(replaces)
         elif rollup == b"sub":
@@ -237,16 +272,21 @@ class Stream:
             self.store.purge(before=seq)
         if ttl:
             self.expiry.note(seq, ttl)
-        return self._ack_start + b"%d}" % seq
+        return seq
 
-    def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
-        now = self.shared.clock.now_ns()
+    def _append(
+        self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes, at: Place | None
+    ) -> int:
+        now = self.shared.clock.now_ns() if at is None else at.ts
         republisher = self._republisher
         copy_to = republisher.wants(subject) if republisher is not None else b""
         last = self.store.last(subject) if copy_to else 0
         alone = self.config.max_msgs_per_subject == 1
-        append = self.store.replace if alone else self.store.append
-        seq = append(subject, headers, data, now)
+        if at is not None:
+            seq = self.store.append(subject, headers, data, now, at.seq)
+        else:
+            append = self.store.replace if alone else self.store.append
+            seq = append(subject, headers, data, now)
         if republisher is not None and copy_to:
             stored = (subject, headers, data, seq, now)
             republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)
@@ -254,23 +294,23 @@ class Stream:
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
-        if self.config.max_msgs_per_subject > 1:
+        if self.config.max_msgs_per_subject > 1 or (alone and at is not None):
             self._enforce_subject(subject)
         self._enforce_totals()
         if self.config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
         return seq
 
-    def _skip(self, msg_id: bytes) -> int:
+    def _skip(self, msg_id: bytes, at: Place | None) -> int:
         """Nobody is interested: the sequence is used up, the message is not kept."""
-        self.store.last_ts = now = self.shared.clock.now_ns()
-        seq = self.store.skip()
+        self.store.last_ts = now = self.shared.clock.now_ns() if at is None else at.ts
+        seq = self.store.skip(1 if at is None else at.seq - self.store.last_seq)
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
         return seq
 
-    def _check_size(self, headers: bytes, data: bytes) -> None:
+    def check_size(self, headers: bytes, data: bytes) -> None:
         limit = self.config.max_msg_size
         if 0 <= limit < len(headers) + len(data):
             raise error(10054)
