@@ -40,6 +40,11 @@ class Intake(ABC):
         """The last sequence of the origin that was taken."""
 
     @property
+    def shown(self) -> int:
+        """The last sequence that people are told of; 0 for none."""
+        return 0
+
+    @property
     def identity(self) -> str:
         """Of the origin that the position is about; mirrors do not ask."""
         return ""

@@ -130,9 +130,10 @@ class Link:
             name=config.name,
             external=config.external,
             lag=self.lag,
-            seq=0 if self.is_mirror else self.intake.position,
+            seq=self.intake.shown,
             active=self.shared.now() - heard if heard else -1,
             error=self.error,
-            filter_subject=config.filter_subject,
+            # nats-server tells that of a mirror when it is at work
+            filter_subject=config.filter_subject if heard or not self.is_mirror else "",
             subject_transforms=config.subject_transforms,
         )

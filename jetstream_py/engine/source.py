@@ -31,11 +31,12 @@ def prefix(sid: int) -> bytes:
 
 
 class Position(msgspec.Struct, array_like=True):
-    """How far a source has come."""
+    """How far a source has come, and which of its messages was the last to be kept."""
 
     key: str
     seq: int = 0
     identity: str = ""
+    kept: int = 0
 
 
 _decode = msgspec.msgpack.Decoder(Position).decode
@@ -100,7 +101,11 @@ class SourceIntake(Intake):
     def meet(self, identity: str) -> None:
         if self._at.identity != identity:
             self._at.identity = identity
-            self._at.seq = self._saved = 0
+            self._at.seq = self._at.kept = self._saved = 0
+
+    @property
+    def shown(self) -> int:
+        return self._at.kept
 
     def begin_after(self, seq: int) -> None:
         """Sequences are the stream's own: nothing to skip."""
@@ -114,6 +119,8 @@ class SourceIntake(Intake):
         if not (msg_id and stream.dedupe.find(msg_id, stream.shared.clock.now_ns())):
             rollup, ttl = self._wishes(headers)
             stream.place(name, headers, data, msg_id, rollup, ttl)
+            if stream.config.retention != "interest" or stream.consumers.interested(name):
+                self._at.kept = seq
         self._at.seq = seq
 
     def _signed(self, headers: bytes, seq: int, subject: bytes) -> bytes:
