@@ -36,6 +36,8 @@ class LocalFeed:
         link.intake.begin_after(self._next - 1)
         origin.consumers.followers.append(self)
         self.serve()
+        if origin.store.last_seq > origin.visible_seq:
+            self._shared.after_commit(self.serve)  # announced before anybody listened
 
     def serve(self) -> None:
         """Take a slice, if there is one and the last one is done."""

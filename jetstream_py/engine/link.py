@@ -45,6 +45,8 @@ class Link:
             if positions is None
             else SourceIntake(stream, origin, positions)
         )
+        # The origin's consumer remembers where it is: ask for the same one again and again.
+        self.lasting = config.external is None
         self.error: ErrorBody | None = None
         self._feed: LocalFeed | RemoteFeed | None = None
         self._heard = 0  # when a feed that is gone last heard of the origin

@@ -5,7 +5,8 @@ is reached. The consumer is a push consumer with flow control and heartbeats. Me
 follow each other: a gap in the consumer's count, or no sign of life for a while, and the feed begins anew
 after the last message that was taken.
 
-An origin with interest or work-queue retention makes the consumer one that lasts, and that takes the
+An origin with interest or work-queue retention makes the consumer one that lasts (so it is asked for as it
+was at first, and what it delivers once more is known), and that takes the
 answers to its flow control as acks. They go through the outbox: a message leaves its origin when its copy
 is on disk.
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 API: Final = "$JS.API"
 SECOND: Final = 1_000_000_000
 STALLED: Final = b"Nats-Consumer-Stalled"
+DIFFERS: Final = E.CONSUMER_CREATE.value[0]  # from one of the name that is there
 REPLACED: Final = E.CONSUMER_STREAM_IDENTITY_MISMATCH.value[0]
 
 
@@ -48,6 +50,7 @@ class _Created(msgspec.Struct):
     error: ErrorBody | None = None
     name: str = ""
     delivered: SequencePair = msgspec.field(default_factory=SequencePair)
+    ack_floor: SequencePair = msgspec.field(default_factory=SequencePair)
     config: _Acks = msgspec.field(default_factory=_Acks)
 
 
@@ -86,7 +89,7 @@ class RemoteFeed:
         deliver = external.deliver if external is not None and external.deliver else "$JS"
         kind = "M" if link.is_mirror else "S"
         self._deliver = f"{deliver}.{kind}.{short_hash(shared.new_id())}"
-        self._inbox = f"_INBOX.{shared.new_id()}".encode()
+        self._inbox = f"$JS.R.{short_hash(shared.new_id())}".encode()
         self._subs: list[Any] = [
             self._bus.subscribe(self._inbox, self._answered),
             self._bus.collect(self._deliver.encode(), self._arrived),
@@ -118,7 +121,8 @@ class RemoteFeed:
     def _config(self) -> ConsumerConfig:
         link = self._link
         filters = link.origin.filters
-        start = link.intake.position + 1 if link.intake.position else link.config.opt_start_seq
+        known = 0 if link.lasting else link.intake.position
+        start = known + 1 if known else link.config.opt_start_seq
         time = None if start else link.config.opt_start_time
         policy: DeliverPolicy = "by_start_time" if time else "all"
         return ConsumerConfig(
@@ -174,6 +178,10 @@ class RemoteFeed:
                 link.intake.meet("")
                 link.lost()
                 return
+            if answer.error.err_code == DIFFERS and not link.lasting:
+                link.lasting = True
+                link.lost()
+                return
             link.error = answer.error
             link.lost(limits.FEED_SILENCE)
             return
@@ -183,7 +191,7 @@ class RemoteFeed:
         self._dseq, self._seq = answer.delivered.consumer_seq, answer.delivered.stream_seq
         self.heard = self._shared.now()
         link.intake.meet((hdr.get(headers, hdr.STREAM_IDENTITY) or b"").decode())
-        link.intake.begin_after(self._seq)
+        link.intake.begin_after(answer.ack_floor.stream_seq)  # the rest comes again
         self._process()
 
     # -- messages ----------------------------------------------------------------------------------
