@@ -12,7 +12,7 @@ JS_STAMP := $(JS)/node_modules/.stamp
 BROWSER_STAMP := $(VENV)/.browser
 ARGS ?=
 
-.PHONY: install serve test check bench bench-quick fuzz crash compat interop clean
+.PHONY: install serve test check bench bench-quick fuzz abuse crash compat interop clean
 
 install: $(DEV_STAMP) $(JS_STAMP) $(BROWSER_STAMP)
 
@@ -21,12 +21,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[auth,monitor]'
+	$(PIP) install -e '.[all]'
 	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[auth,monitor,test,check]'
+	$(PIP) install -e '.[test,check]'
 	@$(BIN)/python -m compileall -q jetstream_py
 	@touch $@ $(RUN_STAMP)
 
@@ -63,6 +63,10 @@ bench-quick: install
 fuzz: install
 	$(PIP) install -e '.[fuzz]'
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+# What strangers cost before they have logged in, on ours and on nats-server side by side.
+abuse: install
+	$(BIN)/python -m tests.security $(ARGS)
 
 crash: install
 	$(BIN)/python -m tests.crash $(ARGS)

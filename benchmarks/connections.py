@@ -7,20 +7,18 @@ the idle ones, and while the busy ones publish and receive at a bounded rate.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks import procfs, report
-from benchmarks.compare import contenders
-from benchmarks.crew import Worker, WorkerFailed, crew, perform
+from benchmarks.crew import Worker, crew, perform
 from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
-from benchmarks.servers import COMMANDS, Server, ServerFailed, running, unwind_on_sigterm
+from benchmarks.servers import Server, running, unwind_on_sigterm
+from benchmarks.single import common_arguments, run
 
 TIMEOUT: Final = 120.0
 _PER_PROCESS: Final = 5000
@@ -191,23 +189,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--busy", type=int, default=Crowd.busy)
     parser.add_argument("--rate", type=int, default=Crowd.rate, help="messages/s of each busy one")
     parser.add_argument("--seconds", type=float, default=Crowd.seconds)
-    parser.add_argument("--servers", default="ours,nats", help=", ".join(COMMANDS))
-    parser.add_argument("--json", metavar="FILE")
+    common_arguments(parser)
     options = parser.parse_args(argv)
     crowd = Crowd(options.idle, options.busy, options.rate, options.seconds)
-    results: list[CrowdResult] = []
-    failed = False
-    for one in contenders(options.servers):
-        try:
-            results.append(measure(one.kind, crowd))
-        except (ServerFailed, WorkerFailed) as error:
-            failed = True
-            print(f"FAILED {one.label}: {error}", file=sys.stderr)
-    if results:
-        print(render(results))
-    if options.json:
-        Path(options.json).write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
-    return 1 if failed else 0
+    return run(options, lambda kind: measure(kind, crowd), render)
 
 
 if __name__ == "__main__":

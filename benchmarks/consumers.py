@@ -8,24 +8,22 @@ how long it takes to make a consumer over a million subjects and to read them al
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks import procfs, report, wire
 from benchmarks.cases import Case
-from benchmarks.compare import contenders
 from benchmarks.conn import ConnectionLost
-from benchmarks.crew import Report, WorkerFailed, crew, perform
+from benchmarks.crew import Report, crew, perform
 from benchmarks.loadgen import run_case
 from benchmarks.roles.consumers import ConsumerCrowd
 from benchmarks.roles.streams import StreamPublisher
-from benchmarks.servers import COMMANDS, Server, ServerFailed, unwind_on_sigterm
+from benchmarks.servers import Server, ServerFailed, unwind_on_sigterm
+from benchmarks.single import common_arguments, run
 from benchmarks.stage import Stage
 from benchmarks.streams import FILE, STREAM, Api, ApiError, create, with_jetstream
 
@@ -233,23 +231,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.consumers", description=__doc__)
     parser.add_argument("--consumers", type=int, default=Scale.consumers)
     parser.add_argument("--subjects", type=int, default=Scale.subjects)
-    parser.add_argument("--servers", default="ours,nats", help=", ".join(COMMANDS))
-    parser.add_argument("--json", metavar="FILE")
+    common_arguments(parser)
     options = parser.parse_args(argv)
     scale = Scale(consumers=options.consumers, subjects=options.subjects)
-    results: list[ScaleResult] = []
-    failed = False
-    for one in contenders(options.servers):
-        try:
-            results.append(measure(one.kind, scale))
-        except (ServerFailed, WorkerFailed) as error:
-            failed = True
-            print(f"FAILED {one.label}: {error}", file=sys.stderr)
-    if results:
-        print(render(results))
-    if options.json:
-        Path(options.json).write_text(json.dumps([asdict(r) for r in results], indent=1) + "\n")
-    return 1 if failed else 0
+    return run(options, lambda kind: measure(kind, scale), render)
 
 
 if __name__ == "__main__":

@@ -23,8 +23,16 @@ TTL: Final = b"Nats-TTL"
 MARKER_REASON: Final = b"Nats-Marker-Reason"
 KV_OPERATION: Final = b"KV-Operation"
 INCREMENT: Final = b"Nats-Incr"
+COUNTER_SOURCES: Final = b"Nats-Counter-Sources"
 BATCH_ID: Final = b"Nats-Batch-Id"
 SCHEDULE: Final = b"Nats-Schedule"
+SCHEDULE_TARGET: Final = b"Nats-Schedule-Target"
+SCHEDULE_SOURCE: Final = b"Nats-Schedule-Source"
+SCHEDULE_TTL: Final = b"Nats-Schedule-TTL"
+SCHEDULE_ROLLUP: Final = b"Nats-Schedule-Rollup"
+SCHEDULE_TIME_ZONE: Final = b"Nats-Schedule-Time-Zone"
+SCHEDULE_NEXT: Final = b"Nats-Schedule-Next"
+SCHEDULER: Final = b"Nats-Scheduler"
 STREAM_SOURCE: Final = b"Nats-Stream-Source"
 STREAM_IDENTITY: Final = b"Nats-Stream-Identity"
 REQUIRED_API_LEVEL: Final = b"Nats-Required-Api-Level"
@@ -71,6 +79,16 @@ def without(block: bytes, name: bytes) -> bytes:
     start, *lines = block.split(b"\r\n")
     rest = [line for line in lines if not line.startswith(name + b":")]
     return b"\r\n".join([start, *rest]) if any(rest) or start != START else b""
+
+
+def replaced(block: bytes, name: bytes, value: bytes) -> bytes:
+    """A block in which the first header of this name has this value; it is added if there is none."""
+    at = block.find(b"\r\n" + name + b":")
+    if at < 0:
+        return extend(block, (name, value))
+    start = at + len(name) + 3
+    end = block.find(b"\r\n", start)
+    return block[:start] + b" " + value + block[end:]
 
 
 def status(code: int, text: str) -> bytes:

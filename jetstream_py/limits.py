@@ -10,7 +10,8 @@ MAX_PAYLOAD: Final = 1024 * 1024
 MAX_PAYLOAD_WARN: Final = 8 * 1024 * 1024  # above this the start-up log warns
 MAX_PENDING: Final = 64 * 1024 * 1024
 MAX_CONNECTIONS: Final = 64 * 1024
-MAX_CLOSED_CLIENTS: Final = 10_000  # closed connections remembered for /connz?state=closed
+MAX_CLOSED_CLIENTS: Final = 10_000  # closed connections remembered for /connz?state=closed ...
+CLOSED_TEXT: Final = 1024  # ... with so much of each thing that they said of themselves
 PING_INTERVAL: Final = 120.0
 PING_MAX: Final = 2
 WRITE_DEADLINE: Final = 10.0
@@ -26,9 +27,13 @@ DEFAULT_PORT: Final = 4222
 WARN_AGAIN: Final = 60.0  # seconds before the log repeats that an account is full
 SERVICE_REPLIES: Final = 65_536  # requests to services of an account that may still be answered ...
 SERVICE_REPLY_TIME: Final = 120.0  # ... for so many seconds, unless the export says otherwise
-SERVICE_HOPS: Final = 16  # accounts that a request may pass by imports of imports
+SERVICE_HOPS: Final = 64  # imports that a request may pass, all its copies together
 SERVICE_SWEEP: Final = 1.0  # seconds between looks for those whose time is over
-HELD_INPUT: Final = 64 * 1024  # bytes that may wait while credentials are checked
+# What one connection may cost before its login: 64 KiB in all, so the parts are less.
+EARLY_INPUT: Final = (
+    64 * 1024
+)  # bytes that may come without a whole CONNECT among them, kept or not
+HELD_INPUT: Final = 32 * 1024  # bytes that may wait while credentials are checked
 LOGIN_THREADS: Final = 2  # threads for logins that take long ...
 LOGIN_QUEUE: Final = 1024  # ... and logins that may wait for them
 GRANTS: Final = 4096  # reply subjects that a client with `allow_responses` may still answer
@@ -41,12 +46,13 @@ LINGER: Final = 1.0
 LINGERING: Final = 1_000
 
 # A client's part of a TLS handshake: keys, and a chain of certificates if it has to show one.
-TLS_HANDSHAKE_BYTES: Final = 64 * 1024
+TLS_HANDSHAKE_BYTES: Final = 32 * 1024
+TLS_HELLO: Final = 16 * 1024  # OpenSSL takes memory for what the first message promises to be
 
-# The HTTP request that becomes a WebSocket: cookies with a JWT or two fit.
-WEBSOCKET_HEAD: Final = 64 * 1024
-# Answers to requests that were refused, when the client does not read them.
-WEBSOCKET_ANSWERS: Final = 16 * 1024
+# The HTTP request that becomes a WebSocket: cookies with a JWT or two fit. They stay until the login,
+# beside an inflater (some 40 KiB).
+WEBSOCKET_HEAD: Final = 16 * 1024
+WEBSOCKET_TRIES: Final = 8  # requests of a connection that are refused before it is closed
 
 # -- caches on the hot path: each is emptied when full, so a flood of new subjects costs time only --
 LINE_CACHE: Final = 200_000  # control lines and rendered message heads per account (~100 B each)
@@ -159,6 +165,13 @@ TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond o
 TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
 EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
+# -- counters and schedules ------------------------------------------------------------------------
+COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
+SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered
+SCHEDULE_NAP: Final = 86_400.0  # seconds a timer may be set for; the wall clock may have been moved
+CRON_LENGTH: Final = 1024  # characters: every second of a minute fits
+SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many is refused
+
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
@@ -168,3 +181,23 @@ FEED_RUN: Final = 500  # messages of an origin that are copied before others hav
 FEED_RETRY: Final = 1.0  # seconds until a message that was refused is tried again
 FEED_SILENCE: Final = 10.0  # seconds without a sign of a remote origin until it is asked again
 REMOVED_SOURCES: Final = 100  # of a stream, whose positions are remembered
+
+# -- backups ---------------------------------------------------------------------------------------
+SNAPSHOT_CHUNK: Final = 128 * 1024  # bytes of a chunk unless asked for less or more ...
+SNAPSHOT_CHUNKS: Final = (1024, 1024 * 1024)  # ... but not less or more than this
+SNAPSHOT_WINDOW: Final = 8 * 1024 * 1024  # bytes under way unless asked for less or more ...
+SNAPSHOT_WINDOWS: Final = (1024, 32 * 1024 * 1024)
+SNAPSHOT_RUN: Final = 1024  # messages read at once
+SNAPSHOT_FURTHER: Final = 8  # times that a snapshot follows a stream that has changed meanwhile
+SNAPSHOT_TURN: Final = 256 * 1024  # bytes made before others have their turn
+SNAPSHOT_ACK_TIME: Final = 5.0  # seconds to wait for an ack ...
+SNAPSHOT_INTEREST_TIME: Final = 2.0  # ... and for somebody who listens
+SNAPSHOTS: Final = 16  # of an account at a time; restores likewise
+RESTORE_TIME: Final = 5.0  # seconds between two chunks of a restore
+RESTORE_TURN: Final = 256 * 1024  # bytes unpacked before others have their turn
+RESTORE_BLOCK: Final = (
+    32 * 1024
+)  # ... as which a block, or a part of one, counts beside its entries ...
+RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
+RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
+RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end

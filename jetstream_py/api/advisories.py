@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from jetstream_py import headers as hdr
+from jetstream_py.api.fields import Wire
 from jetstream_py.api.times import time_text
+from jetstream_py.api.types import StreamState
 from jetstream_py.gotext import escape_json, utf8
 
 if TYPE_CHECKING:
@@ -26,6 +28,22 @@ class StreamAction(msgspec.Struct, omit_defaults=True):
     stream: str
     action: str
     domain: str = ""
+
+
+class Backup(Wire):
+    """The beginning or the end of a snapshot or a restore."""
+
+    type: str
+    id: str
+    timestamp: str
+    stream: str
+    state: StreamState | None = None
+    start: str = ""
+    end: str = ""
+    bytes: int | None = None
+    client: dict[str, object] | None = None
+    domain: str = ""
+    error: str = ""
 
 
 class ApiAudit(msgspec.Struct, omit_defaults=True):
@@ -48,6 +66,42 @@ def stream_action(js: JetStream, name: str, action: str) -> None:
             _TYPE + "stream_action", js.new_id(), now, name, action, js.settings.domain
         )
         js.outbox.send(js.bus, subject, msgspec.json.encode(advisory))
+
+
+class BackupEvents:
+    """What is told of one snapshot or one restore."""
+
+    def __init__(
+        self, js: JetStream, kind: str, stream: str, caller: Caller | None, headers: bytes
+    ) -> None:
+        self._js = js
+        self._kind = kind
+        self._stream = stream
+        self._client = _client(js, caller, headers) if caller is not None else None
+        self._start = time_text(js.clock.now_ns())
+
+    def begun(self, state: StreamState | None = None) -> None:
+        self._tell("create", state=state)
+
+    def ended(self, size: int | None = None, error: str = "") -> None:
+        end = time_text(self._js.clock.now_ns())
+        self._tell("complete", start=self._start, end=end, bytes=size, error=error)
+
+    def _tell(self, what: str, **more: Any) -> None:
+        js, kind = self._js, f"{self._kind}_{what}"
+        subject = _SUBJECT + f"STREAM.{kind.upper()}.{self._stream}".encode()
+        if js.bus.has_interest(subject):
+            now = time_text(js.clock.now_ns())
+            advisory = Backup(
+                type=_TYPE + kind,
+                id=js.new_id(),
+                timestamp=now,
+                stream=self._stream,
+                client=self._client,
+                domain=js.settings.domain,
+                **more,
+            )
+            js.outbox.send(js.bus, subject, escape_json(msgspec.json.encode(advisory)))
 
 
 def audit(

@@ -33,7 +33,7 @@ from jetstream_py.api.errors import E, error
 from jetstream_py.api.responses import Answer, encode
 from jetstream_py.api.stream_config import with_versions
 from jetstream_py.api.times import ZERO_TIME, is_plain, parse_time, time_text, utc_text
-from jetstream_py.api.types import SequencePair
+from jetstream_py.api.types import SequencePair, StreamConfig
 from jetstream_py.engine.naming import short_hash
 
 if TYPE_CHECKING:
@@ -69,13 +69,7 @@ def _create(request: Request, durable: bool) -> Answer:
         raise error(E.STREAM_REPLICAS_NOT_SUPPORTED)
     stream = request.js.stream(request.name)
     _check_identity(request, stream, given)
-    settings = request.js.settings
-    rules = ConsumerRules(
-        stream.config,
-        request.js.limits,
-        max_ack_pending=settings.max_ack_pending,
-        max_batch=settings.max_request_batch,
-    )
+    rules = rules_of(request.js, stream.config)
     if given.name and given.direct and given.sourcing and stream.config.retention == "limits":
         # A mirror that comes back must not find the consumer that it left.
         given = replace(given, name=f"{given.name}-{_random_name(request)}")
@@ -92,6 +86,17 @@ def _create(request: Request, durable: bool) -> Answer:
     if info.paused and config.pause_until is not None:
         request.events.paused_until(request.name, consumer.name, True, config.pause_until)
     return Answer(r.consumer_created(info), _identity_header(stream, given))
+
+
+def rules_of(js: JetStream, config: StreamConfig) -> ConsumerRules:
+    """For consumers of a stream."""
+    settings = js.settings
+    return ConsumerRules(
+        config,
+        js.limits,
+        max_ack_pending=settings.max_ack_pending,
+        max_batch=settings.max_request_batch,
+    )
 
 
 def _add(

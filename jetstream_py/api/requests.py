@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from jetstream_py.api import fields as f
 from jetstream_py.api.fields import Wire
 from jetstream_py.api.types import StreamConfig
@@ -43,6 +45,49 @@ class StreamPurgeRequest(Wire):
     seq: f.uint64 = 0
     filter: str = ""
     keep: f.uint64 = 0
+
+
+class StreamSnapshotRequest(Wire):
+    go_name = "server.JSApiStreamSnapshotRequest"
+
+    deliver_subject: str = ""
+    no_consumers: bool = False
+    chunk_size: f.int_ = 0
+    window_size: f.int_ = 0
+    jsck: bool = False  # every read of the store is checked anyway
+
+
+class LostState(Wire):
+    go_name = "server.LostStreamData"
+
+    msgs: tuple[f.uint64, ...] = ()
+    bytes: f.uint64 = 0
+
+
+class RestoreState(Wire):
+    """The state that the snapshot told. It is read and not used: the archive has its own."""
+
+    go_name = "server.StreamState"
+
+    messages: f.uint64 = 0
+    bytes: f.uint64 = 0
+    first_seq: f.uint64 = 0
+    first_ts: f.time = ""
+    last_seq: f.uint64 = 0
+    last_ts: f.time = ""
+    num_subjects: f.int_ = 0
+    subjects: dict[str, f.uint64] = field(default_factory=dict)
+    num_deleted: f.int_ = 0
+    deleted: tuple[f.uint64, ...] = ()
+    lost: LostState | None = None
+    consumer_count: f.int_ = 0
+
+
+class StreamRestoreRequest(Wire):
+    go_name = "server.JSApiStreamRestoreRequest"
+
+    config: StreamConfig = f.always(StreamConfig())
+    state: RestoreState = f.always(RestoreState())
 
 
 class MsgGetRequest(Wire):

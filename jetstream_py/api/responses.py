@@ -13,7 +13,14 @@ import msgspec
 
 from jetstream_py.api.errors import ApiError
 from jetstream_py.api.fields import Wire, always
-from jetstream_py.api.types import AccountInfo, ErrorBody, StoredMessage, StreamInfo
+from jetstream_py.api.types import (
+    AccountInfo,
+    ErrorBody,
+    StoredMessage,
+    StreamConfig,
+    StreamInfo,
+    StreamState,
+)
 from jetstream_py.gotext import escape_json, quote
 
 TYPE: Final = "io.nats.jetstream.api.v1."
@@ -65,6 +72,15 @@ class StreamListResponse(Page, tag=TYPE + "stream_list_response"):
     streams: Sequence[StreamInfo] = always(())
     missing: tuple[str, ...] = ()
     offline: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class StreamSnapshotResponse(Response, tag=TYPE + "stream_snapshot_response"):
+    config: StreamConfig | None = None
+    state: StreamState | None = None
+
+
+class StreamRestoreResponse(Response, tag=TYPE + "stream_restore_response"):
+    deliver_subject: str = always("")
 
 
 class Success(Response, tag=""):
@@ -129,6 +145,10 @@ def account_info(info: AccountInfo) -> bytes:
 
 def stream_created(info: StreamInfo) -> bytes:
     return joined(StreamCreateResponse(), info, _Created(did_create=True))
+
+
+def stream_restored(info: StreamInfo) -> bytes:
+    return joined(StreamCreateResponse(), info)
 
 
 def stream_updated(info: StreamInfo) -> bytes:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from jetstream_py.api import advisories, consumers, level, messages, streams
+from jetstream_py.api import advisories, consumers, level, messages, snapshots, streams
 from jetstream_py.api import consumer_responses as cr
 from jetstream_py.api import responses as r
+from jetstream_py.api.backups import Backups
 from jetstream_py.api.consumer_advisories import ConsumerEvents
 from jetstream_py.api.direct import direct_get
 from jetstream_py.api.errors import ApiError, error
@@ -106,6 +107,8 @@ VERBS: dict[bytes, Verb] = {
     b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, 0, 0),
     b"STREAM.MSG.GET": Verb(messages.get, r.MsgGetResponse),
     b"STREAM.MSG.DELETE": Verb(messages.delete, r.MsgDeleteResponse),
+    b"STREAM.SNAPSHOT": Verb(snapshots.snapshot, r.StreamSnapshotResponse),
+    b"STREAM.RESTORE": Verb(snapshots.restore, r.StreamRestoreResponse),
     b"STREAM.PEER.REMOVE": _clustered(r.StreamRemovePeerResponse),
     b"STREAM.PEER.EVACUATE": _clustered(r.StreamEvacuatePeerResponse),
     b"STREAM.LEADER.STEPDOWN": _clustered(r.StreamLeaderStepdownResponse),
@@ -157,6 +160,7 @@ class ApiService:
         self.total = 0
         self.errors = 0
         self.events = js.shared.events = ConsumerEvents(js)
+        self.backups = Backups(js)
         self._subs = [js.bus.subscribe(API + b">", self.request)]
         self._domain = b"$JS.%b.API." % js.settings.domain.encode()
         if js.settings.domain:
@@ -171,6 +175,7 @@ class ApiService:
     def close(self) -> None:
         for sub in self._subs:
             self.js.bus.unsubscribe(sub)
+        self.backups.close()
 
     def request(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None

@@ -90,7 +90,7 @@ def create(request: Request) -> bytes:
 
 def update(request: Request) -> bytes:
     body = decode_body(request.body, StreamConfigRequest, request.strict)
-    given, rules = _config(body), _rules(request.js)
+    given, rules = _config(body), rules_of(request.js)
     check_config(given, rules, body.pedantic)  # a bad name is worse than a wrong one
     _check_name(request.name, given)
     old = request.js.stream(given.name).config
@@ -105,12 +105,12 @@ def _named_config(request: Request) -> StreamConfig:
     body = decode_body(request.body, StreamConfigRequest, request.strict)
     named = _config(body)
     _check_name(request.name, named)
-    config = check_create(named, _rules(request.js), body.pedantic)
+    config = check_create(named, rules_of(request.js), body.pedantic)
     refuse_unavailable(config)
     return config
 
 
-def _rules(js: JetStream) -> Rules:
+def rules_of(js: JetStream) -> Rules:
     def lookup(name: str) -> StreamConfig | None:
         stream = js.streams.get(name)
         return stream.config if stream is not None else None
@@ -125,19 +125,12 @@ def _rules(js: JetStream) -> Rules:
     return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
 
 
-# What a stream may ask for that this version checks but does not do yet. Batches and schedules are not here:
-# such a stream works, and who uses them hears that they are not enabled.
-UNAVAILABLE = ("allow_msg_counter",)
-
-
 def refuse_unavailable(config: StreamConfig) -> None:
     """Better no stream than one that does not do what its configuration says."""
-    asked = [field for field in UNAVAILABLE if getattr(config, field)]
     origins = (*config.sources, *([config.mirror] if config.mirror else []))
     if any(origin.consumer is not None for origin in origins):
-        asked.append("consumer of a mirror or source")
-    if asked:
-        raise invalid_config(f"{asked[0]} is not available in this version of jetstream-py")
+        text = "a consumer made for a mirror or source"
+        raise invalid_config(f"{text} is not available in this version of jetstream-py")
 
 
 def _config(body: StreamConfigRequest) -> StreamConfig:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from jetstream_py import limits
-from jetstream_py.app import memory, signals
+from jetstream_py.app import extras, memory, signals
 from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
@@ -36,6 +36,8 @@ from jetstream_py.timers import drive
 from jetstream_py.version import NATS_VERSION, __version__
 
 if TYPE_CHECKING:
+    import ssl
+
     from jetstream_py.app.jetstream import JetStreamPart
     from jetstream_py.server.monitor import Monitor
 
@@ -100,6 +102,8 @@ class App:
         """Bring everything up, or raise `StartError`."""
         options = self._options
         self._banner()
+        if lack := extras.missing(options):
+            raise StartError(lack, extras.HINT)
         if options.pid_file:
             write_pid_file(options.pid_file)
         if options.authorization.operator is not None:
@@ -161,9 +165,7 @@ class App:
         host = self._options.http_host or self._options.host
         self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
         try:
-            # Nobody is asked for a certificate here, whatever clients of NATS have to show.
-            shown = tls and replace(tls, verify=False, verify_and_map=False)
-            secure = server_context(shown) if shown is not None else None
+            secure = _https_context(tls) if tls is not None else None
             monitor = await start_monitor(self.broker, host, port, self._monitoring, secure)
         except TlsError as error:
             raise StartError(str(error), "Check the files that the tls block names") from error
@@ -264,9 +266,15 @@ class App:
         try:
             fresh = reload_options(self._invocation, self._environ)
             changed = changes(self._options, fresh.options)
+            if lack := extras.missing(fresh.options):
+                raise ConfigError(f"{lack}. {extras.HINT}")
             self._log.configure(log_settings(fresh.options))
             for door in self._doors:
                 door.apply(fresh.options)
+            if fresh.options.https_port is not None and fresh.options.tls is not None:
+                renewed = _https_context(fresh.options.tls)
+                if self._monitor is not None:
+                    self._monitor.renew(renewed)
         except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
             return str(error)
@@ -362,6 +370,11 @@ def _named(system_account: str) -> str:
 
 def _scheme(state: MonitorState) -> str:
     return "https" if state.secure else "http"
+
+
+def _https_context(tls: Tls) -> ssl.SSLContext:
+    """Nobody is asked for a certificate there, whatever clients of NATS have to show."""
+    return server_context(replace(tls, verify=False, verify_and_map=False))
 
 
 def log_settings(options: Options) -> LogSettings:

@@ -25,12 +25,14 @@ class AppViewer:
 
     @property
     def asks_nobody(self) -> bool:
-        return not self._broker.guard.required
+        return not self._broker.reception.guard.required
 
     async def user(self, client: ConnectOptions, ip: str) -> User | None:
         """Users of an auth callout are not let in: its service judges connections, not questions."""
         broker = self._broker
-        verdict = broker.guard.judge(Attempt(client, ip=ip, now=broker.clock.now_ns() / 1e9))
+        verdict = broker.reception.guard.judge(
+            Attempt(client, ip=ip, now=broker.clock.now_ns() / 1e9)
+        )
         while isinstance(verdict, Later):
             verdict = await self._conclude(verdict)
         return verdict if isinstance(verdict, User) else None
@@ -46,7 +48,7 @@ class AppViewer:
             if wanted():
                 found.set_result(verdict)
 
-        if not self._broker.workers.run(later, wanted, done):
+        if not self._broker.reception.workers.run(later, wanted, done):
             return Refusal("too many logins at once")
         return await found
 

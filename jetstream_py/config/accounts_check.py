@@ -156,7 +156,7 @@ def _admits(export: Export, importer: str, tokens: list[str]) -> bool:
 
 def forms_cycle(imports: Callable[[str], Iterable[Import]], importer: str, entry: Import) -> bool:
     """Would what the importer takes come back to it? `imports` tells what an account takes already."""
-    if entry.account == importer:
+    if entry.account == importer and not entry.service:
         return False
     # A service is looked for under the importer's name, a stream under both.
     starts = (entry.to,) if entry.service else (entry.subject, entry.to)

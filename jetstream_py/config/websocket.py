@@ -95,6 +95,8 @@ def _headers(key: str, value: Value, draft: Draft) -> tuple[tuple[str, str], ...
         if type(item.data) is not str:
             got = kinds.go_type(item.data)
             raise Refusal(f"error parsing header key {name}: unsupported type {got}", item.at)
+        if any(mark in text for mark in "\r\n\0" for text in (name, item.data)):
+            raise Refusal(f"error parsing header key {name!r}: no line breaks in headers", item.at)
     return tuple((name, kinds.text(name, item, draft)) for name, item in data.items())
 
 

@@ -24,6 +24,7 @@ from jetstream_py.engine.naming import short_hash
 
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
+    from jetstream_py.engine.consumer_record import Restored
     from jetstream_py.engine.stream import Stream
 
 RELEASE_RUN = 500  # messages looked at together when it is decided what may go
@@ -92,6 +93,24 @@ class Consumers(dict[str, Consumer]):
             consumer.alarm.arm()
         if self:
             self.announce()
+
+    def restore(self, restored: Restored) -> None:
+        """One from an archive, with its state. Who had not begun begins as a new one does."""
+        config = restored.config
+        written = self._journal(self._next_cid) if self._keeps(config) else None
+        self._next_cid += 1
+        created = self._shared.clock.now_ns()
+        consumer = Consumer(self._stream, config.name, config, created, written)
+        if config.deliver_policy == "last_per_subject" and restored.delta.next_dseq == 1:
+            consumer.start()  # an archive does not say which messages it had chosen
+        else:
+            consumer.restore(restored.delta, restored.owed, restored.redeliveries)
+        self._add(consumer)
+        if written is not None:
+            written.save(consumer)
+            written.write(consumer)
+        self.announce()
+        consumer.alarm.arm()
 
     def _journal(self, cid: int) -> Journal:
         return Journal(self._shared, self._stream.store.sid, cid)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from jetstream_py.api.types import StreamConfig
-from jetstream_py.engine import expiry, journal, source
+from jetstream_py.engine import expiry, journal, schedule, source
 from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.outbox import Outbox
@@ -36,6 +36,7 @@ class Stored(msgspec.Struct):
     created: int
     config: StreamConfig
     account: str = GLOBAL
+    restoring: bool = False  # a restore is under way: it is not a stream yet
 
 
 class Parked(NamedTuple):
@@ -97,11 +98,14 @@ class Engine:
         self.parked = self._found()
 
     def _found(self) -> dict[str, list[Parked]]:
-        """By account. All are parked until their account is opened."""
+        """By account. All are parked until their account is opened. Unfinished restores go."""
         decoder = msgspec.json.Decoder(Stored)
         found: dict[str, list[Parked]] = {}
-        for raw, store in self.store.streams().values():
+        for raw, store in list(self.store.streams().values()):
             stored = decoder.decode(raw)
+            if stored.restoring:
+                self.store.delete(store.sid)
+                continue
             found.setdefault(stored.account, []).append(Parked(stored, store))
         return found
 
@@ -135,7 +139,12 @@ class Engine:
         """Delete the streams that an account has left behind."""
         for parked in self.parked.pop(account, ()):
             sid = parked.store.sid
-            for start in (journal.prefix(sid), expiry.prefix(sid), source.prefix(sid)):
+            for start in (
+                journal.prefix(sid),
+                expiry.prefix(sid),
+                schedule.prefix(sid),
+                source.prefix(sid),
+            ):
                 for key, _ in self.store.meta_items(start):
                     self.store.put_meta(key, None)
             self.store.delete(sid)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import error
+from jetstream_py.engine.counter import check_increment
+from jetstream_py.engine.schedule import check_end, check_schedule
 from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.gotext import quote, wire_text
 
@@ -19,13 +21,13 @@ Fields = Mapping[bytes, bytes]  # `hdr.fields` of a header block
 _ROLLUPS = (b"sub", b"all")
 
 
-def check_expectations(stream: Stream, subject: bytes, headers: Fields) -> None:
-    """Everything that is checked before the message id is looked up."""
+def check_expectations(stream: Stream, subject: bytes, headers: Fields, data: bytes) -> int | None:
+    """Everything that is checked before the message id is looked up. When a schedule is due; None: it is
+    none."""
     config = stream.config
-    if hdr.BATCH_ID in headers:
+    if headers.get(hdr.BATCH_ID):
         raise error(10174)
-    if hdr.INCREMENT in headers:
-        raise error(10168)
+    check_increment(config, headers, data)
     expected = headers.get(hdr.EXPECTED_STREAM)
     if expected and expected != config.name.encode():
         raise error(10060)
@@ -36,10 +38,11 @@ def check_expectations(stream: Stream, subject: bytes, headers: Fields) -> None:
     expected = headers.get(hdr.EXPECTED_LAST_SEQ)
     if expected and _number(expected) != stream.store.last_seq:
         raise error(10071, seq=stream.store.last_seq)
-    if hdr.SCHEDULE in headers:
-        raise error(10188)
-    if hdr.STREAM_SOURCE in headers:
+    due = check_schedule(stream, subject, headers)
+    check_end(stream, subject, headers)
+    if headers.get(hdr.STREAM_SOURCE):
         raise error(10227)
+    return due
 
 
 def _check_subject_sequence(stream: Stream, subject: bytes, headers: Fields) -> None:
@@ -63,7 +66,7 @@ def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
         raise error(10111, err="rollup not permitted")
     rollup = value.lower()
     if rollup not in _ROLLUPS:
-        raise error(10111, err=f"rollup value invalid: {quote(wire_text(value))}")
+        raise error(10111, err=f"rollup value invalid: {quote(wire_text(value).lower())}")
     return rollup
 
 

@@ -59,6 +59,21 @@ def prefix(sid: int) -> bytes:
     return b"t%08x" % sid
 
 
+class Schedule:
+    """The deadlines of messages that are stored before their stream is open."""
+
+    def __init__(self) -> None:
+        self.table = Deadlines()
+        self.never = False
+
+    def add(self, seq: int, ts: int, headers: bytes, now: int) -> None:
+        if ttl_of(headers) == NEVER:
+            self.never = True
+        deadline = deadline_of(ts, headers)
+        if deadline < FAR:
+            self.table.add(seq, deadline, now)
+
+
 class Expiry:
     """The timers of one stream, and what they know."""
 
@@ -98,6 +113,14 @@ class Expiry:
             pass
         self._expire_old()
         self._arm_ttl()
+
+    def adopt(self, schedule: Schedule) -> None:
+        """Of a stream that was restored: `recover` is next."""
+        self._table = schedule.table
+        if schedule.never:
+            self._never = True
+            self._put(b"never", b"\1")
+        self._save()
 
     def close(self, deleted: bool) -> None:
         for timer in (self.age, self._ttl):

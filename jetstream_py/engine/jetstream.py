@@ -9,7 +9,8 @@ An account that has no JetStream is here, too, with no streams: it is `enabled` 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +22,11 @@ from jetstream_py.engine.quota import Allowance, Quota, Tally
 from jetstream_py.engine.shared import Bus, Shared
 from jetstream_py.engine.stream import Stream
 from jetstream_py.subject import overlap
+
+if TYPE_CHECKING:
+    from jetstream_py.engine.consumer_record import Restored
+    from jetstream_py.engine.expiry import Schedule
+    from jetstream_py.store import StreamStore
 
 
 class JetStream:
@@ -117,14 +123,38 @@ class JetStream:
             if existing.config != config:
                 raise error(10058)
             return existing
-        self._check_room(config, 0)
-        self._check_subjects(config)
+        self.check_addition(config)
         created = self.clock.now_ns()
         raw = msgspec.json.encode(Stored(created, config, self.account))
         store = self.store.create(raw, memory=config.storage == "memory")
         if config.first_seq > 1:
             store.start_at(config.first_seq)
         stream = Stream(self.shared, config, store, created)
+        self._add(stream)
+        self.outbox.commit_soon()
+        return stream
+
+    def check_addition(self, config: StreamConfig) -> None:
+        """May there be such a stream beside the others?"""
+        self._check_room(config, 0)
+        self._check_subjects(config)
+
+    def adopt(
+        self,
+        config: StreamConfig,
+        store: StreamStore,
+        created: int,
+        schedule: Schedule,
+        consumers: Iterable[Restored],
+    ) -> Stream:
+        """What a restore has gathered becomes a stream."""
+        self.check_addition(config)
+        stream = Stream(self.shared, config, store, created)
+        stream.expiry.adopt(schedule)
+        stream.recover()
+        for restored in consumers:
+            stream.consumers.restore(restored)
+        self.store.save(store.sid, msgspec.json.encode(self._stored(stream, config)))
         self._add(stream)
         self.outbox.commit_soon()
         return stream

@@ -30,6 +30,10 @@ class Bus(Publisher, Protocol):
 
     def unsubscribe(self, sub: Any) -> None: ...
 
+    def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> object:
+        """`publish` in the form that nats-server uses for some answers: with an empty reply."""
+        ...
+
     def deliver(
         self,
         inbox: bytes,

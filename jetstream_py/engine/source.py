@@ -18,6 +18,7 @@ import msgspec
 
 from jetstream_py import headers as hdr
 from jetstream_py import limits
+from jetstream_py.engine import counter
 from jetstream_py.engine.intake import Intake
 
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ class SourceIntake(Intake):
         stream, origin = self._stream, self._origin
         headers = self._signed(headers, seq, subject)
         name = stream.renamed(origin.renamed(subject))
+        if stream.config.allow_msg_counter:
+            stored = stream.newest_counter(name)
+            headers, data = counter.merge_source(*stored, origin.name, headers, data)
         stream.check_size(headers, data)
         msg_id = hdr.get(headers, hdr.MSG_ID) or b""
         if not (msg_id and stream.dedupe.find(msg_id, stream.shared.clock.now_ns())):

@@ -19,6 +19,7 @@ from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.api.times import time_text
+from jetstream_py.engine import counter
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import check_expectations, rollup_of
@@ -28,6 +29,7 @@ from jetstream_py.engine.origin import Place
 from jetstream_py.engine.origins import Origins
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
+from jetstream_py.engine.schedule import PURGE, Schedules
 from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
 from jetstream_py.transforms.make import Transform, compile_transform
@@ -57,6 +59,7 @@ class Stream:
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
+        self.schedules = Schedules(self, config)
         self.origins = Origins(self)
         self.configure(config)
 
@@ -79,6 +82,7 @@ class Stream:
         # That fails in one case: a large message pushes an old one out, then a small one takes its place.
         self._runs = config.retention != "interest" and not (
             config.sealed
+            or config.allow_msg_counter
             or self._transform
             or self._republisher
             or config.discard_new_per_subject
@@ -88,6 +92,7 @@ class Stream:
         )
         self._enforce_all()
         self.expiry.configure(config)
+        self.schedules.configure(config)
         self.consumers.announce()
         self.origins.configure(config)
 
@@ -105,12 +110,14 @@ class Stream:
         self.consumers.recover()
         self._enforce_all()
         self.expiry.recover()
+        self.schedules.arm()
 
     def close(self, deleted: bool = False) -> None:
         self.closed = True
         self.origins.close(deleted)
         self.consumers.close(deleted)
         self.expiry.close(deleted)
+        self.schedules.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
 
@@ -165,6 +172,8 @@ class Stream:
                 for name in names:
                     self._enforce_subject(name)
         self._last_id = b""
+        if self.schedules:
+            self.schedules.cancel(subjects)
         self._enforce_totals()
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
@@ -200,31 +209,44 @@ class Stream:
         self.shared.outbox.send(self.shared.bus, reply, data)
 
     def store_message(
-        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0
+        self, subject: bytes, headers: bytes, data: bytes, replaces: int = 0, own: bool = False
     ) -> bytes:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
-        if it `replaces` the only message."""
+        if it `replaces` the only message. A message of the stream's `own` expects nothing."""
         config = self.config
         self.check_open()
         if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
             headers = hdr.without(headers, hdr.REQUEST_INFO)
         self.check_size(headers, data)
-        msg_id = b""
-        rollup = b""
+        msg_id = rollup = ends = tail = b""
         ttl: int | None = 0
+        due: int | None = None
         if headers:
             headers = hdr.without_status(headers)
             if hdr.PREFIX in headers:
                 fields = hdr.fields(headers)
-                check_expectations(self, subject, fields)
+                if not own:
+                    due = check_expectations(self, subject, fields, data)
                 msg_id = fields.get(hdr.MSG_ID, b"")
                 if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
                     return self._ack_start + b'%d,"duplicate": true}' % seen
                 self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
                 rollup = rollup_of(config, fields)
                 ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+                if config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE:
+                    ends = fields.get(hdr.SCHEDULER, b"")
+                if due is not None and not fields.get(hdr.ROLLUP):
+                    headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+                    self.check_size(headers, data)
+                    rollup = b"" if hdr.ROLLUP in fields else b"sub"
+        if config.allow_msg_counter:
+            headers, data, tail = self._count(subject, headers)
         seq = self.place(subject, headers, data, msg_id, rollup, ttl, replaces)
-        return self._ack_start + b"%d}" % seq
+        if due is not None and self.store.last(subject) == seq:
+            self.schedules.note(subject, seq, due)
+        if ends:
+            self._end_schedule(ends)
+        return self._ack_start + b"%d%b}" % (seq, tail)
 
     def check_open(self) -> None:
         """Does the stream take anything at all?"""
@@ -274,6 +296,21 @@ class Stream:
             self.expiry.note(seq, ttl)
         return seq
 
+    def _count(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes, bytes]:
+        """Headers and payload of a counter's message, and what its PubAck says beside the sequence."""
+        headers, data, total = counter.add(*self.newest_counter(subject), headers)
+        self.check_size(headers, data)
+        return headers, data, b',"val":"%b"' % total
+
+    def newest_counter(self, subject: bytes) -> tuple[bytes, bytes]:
+        """What the last message of a counter holds."""
+        last = self.store.newest(subject)
+        return (last.headers, last.data) if last is not None else (b"", b"")
+
+    def _end_schedule(self, subject: bytes) -> None:
+        self.store.purge(subject)
+        self.schedules.cancel((subject,))
+
     def _append(
         self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes, at: Place | None
     ) -> int:
@@ -287,6 +324,8 @@ class Stream:
         else:
             append = self.store.replace if alone else self.store.append
             seq = append(subject, headers, data, now)
+        if self.schedules:
+            self.schedules.cancel((subject,))
         if republisher is not None and copy_to:
             stored = (subject, headers, data, seq, now)
             republisher.send(self.shared.outbox, self.shared.bus, copy_to, stored, last)

@@ -104,7 +104,7 @@ def _reader(hint: Any) -> Read:
     if get_origin(hint) is tuple:
         return _nullable(_read_list(arguments[0]), ())
     if get_origin(hint) is dict:
-        return _nullable(_read_map, {})
+        return _nullable(_read_map(arguments[1]), {})
     if isinstance(hint, type) and issubclass(hint, Wire):
         return keep_null(read_struct(hint))
     return keep_null(_SCALARS[hint])
@@ -167,7 +167,7 @@ def _read_list(item: Any) -> Read:
 
 
 def _item_type(item: Any) -> tuple[Any, str]:
-    """What a list holds where it was sent null, and what Go calls it."""
+    """What a list or a map holds where it was sent null, and what Go calls it."""
     if isinstance(item, type) and issubclass(item, Wire):
         return item(), f"{'*' if item.go_pointer else ''}{item.go_name}"
     if get_origin(item) is Annotated:
@@ -177,15 +177,19 @@ def _item_type(item: Any) -> tuple[Any, str]:
     return "", _STRING
 
 
-def _read_map(context: Context, node: Node, path: Path, current: Any) -> Any:
-    if node.kind != "object":
-        raise context.refuse(node, path, "map[string]string")
-    held = dict(current)
-    for key, value in node.pairs:
-        if value.kind not in (_STRING, "null"):
-            raise context.refuse(value, (*path, key), _STRING)
-        held[key] = value.value or ""
-    return held
+def _read_map(item: Any) -> Read:
+    read_item = _reader(item)
+    empty, name = _item_type(item)
+
+    def read(context: Context, node: Node, path: Path, current: Any) -> Any:
+        if node.kind != "object":
+            raise context.refuse(node, path, f"map[string]{name}")
+        held = dict(current)
+        for key, value in node.pairs:
+            held[key] = read_item(context, value, (*path, key), empty)
+        return held
+
+    return read
 
 
 _SCALARS: Final[dict[Any, Read]] = {

@@ -94,7 +94,8 @@ class Operator(Protocol):
 class Guard:
     """Judges clients by the server's options."""
 
-    def __init__(self, options: Options, operator: Operator | None = None) -> None:
+    def __init__(self, options: Options, operator: Operator | None = None, guest: str = "") -> None:
+        """`guest` is what the server calls clients without a name where only operators have one."""
         self._auth = auth = options.authorization
         self._operator = operator
         self.no_auth_user = options.no_auth_user
@@ -103,6 +104,9 @@ class Guard:
         self._by_key = {user.nkey: user for user in auth.users if user.nkey}
         self.required = auth.required or operator is not None
         self.wants_nonce = bool(self._by_key or operator)
+        if guest and operator is None and _only_for_operators(options):
+            self.no_auth_user = guest
+            self._by_name[guest] = User(name=guest)
 
     def default(self) -> User | None:
         """Who a client is that has not said anything yet; None: it must."""
@@ -159,7 +163,7 @@ class Guard:
 
     def _by_secret(self, user: User, given: str, attempt: Attempt) -> Verdict:
         secret = user.password
-        if not _BCRYPT.match(secret):
+        if not is_hash(secret):
             return user if _equal(secret, given) else Refusal()
         if not given:
             return Refusal()
@@ -186,7 +190,7 @@ class Guard:
         now = self._by_key.get(user.nkey) if user.nkey else self._by_name.get(user.name)
         if now is None or now.account != user.account:
             return None
-        if now.password != user.password:
+        if user.password and not _equal(now.password, user.password):
             return Refusal()
         verdict = _by_type(now, attempt)
         return verdict if isinstance(verdict, User) else Refusal()
@@ -215,10 +219,27 @@ def for_websocket(options: Options) -> Options:
     return msgspec.structs.replace(options, **changes)
 
 
+def _only_for_operators(options: Options) -> bool:
+    """Is the system account the only one that the file names, and its users all there are? Then they are
+    there for operators, and the server stays as open to others as it is without them."""
+    auth = options.authorization
+    accounts = {options.system_account}
+    return (
+        {account.name for account in options.accounts} == accounts
+        and {user.account for user in auth.users} == accounts
+        and not (auth.token or auth.callout or options.no_auth_user)
+    )
+
+
 def _by_type(user: User, attempt: Attempt) -> Verdict:
     if user.connection_types and attempt.connection_type not in user.connection_types:
         return Refusal("connection type is not allowed")
     return user
+
+
+def is_hash(secret: str) -> bool:
+    """Whether a configured password or token is a bcrypt hash."""
+    return _BCRYPT.match(secret) is not None
 
 
 def _has_hash(secret: str, hashed: str) -> bool:

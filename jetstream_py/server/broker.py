@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from base64 import urlsafe_b64encode
 from collections import deque
 from collections.abc import Callable
 from hashlib import sha256
@@ -19,39 +18,28 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from jetstream_py import limits, nkey
+from jetstream_py import nkey
 from jetstream_py.clock import Clock
 from jetstream_py.config.account_options import (
     GLOBAL_ACCOUNT,
     AccountOptions,
-    Permissions,
     User,
 )
 from jetstream_py.config.options import Options
-from jetstream_py.gotext import quote
 from jetstream_py.log import Log
 from jetstream_py.nuid import Nuid
 from jetstream_py.server import info, proto
 from jetstream_py.server.accounts import Account, Accounts
 from jetstream_py.server.auth import (
-    Ask,
-    Attempt,
-    Guard,
-    Later,
     Operator,
-    Refusal,
-    Verdict,
-    for_websocket,
 )
-from jetstream_py.server.callout import Callout
+from jetstream_py.server.closed import ClosedSession, ClosedSub
 from jetstream_py.server.collect import Collectors
-from jetstream_py.server.connect import ConnectOptions
-from jetstream_py.server.permissions import Rights
+from jetstream_py.server.link import Link
+from jetstream_py.server.reception import Reception
 from jetstream_py.server.services import WaysBack
-from jetstream_py.server.session import Link, Session
-from jetstream_py.server.tls_info import TlsInfo
+from jetstream_py.server.session import Session
 from jetstream_py.server.tracing import Tracer, label
-from jetstream_py.server.workers import Workers
 from jetstream_py.timers import Timers
 
 if TYPE_CHECKING:
@@ -78,42 +66,6 @@ class Events(Protocol):
         ...
 
     def auth_error(self, session: Session, reason: str) -> None: ...
-
-
-class ClosedSub(msgspec.Struct, frozen=True):
-    """A subscription of a closed connection, for /connz."""
-
-    subject: bytes
-    queue: bytes
-    sid: bytes
-    msgs: int
-    max: int
-
-
-class ClosedSession(msgspec.Struct, frozen=True):
-    """What stays of a connection, for /connz?state=closed."""
-
-    cid: int
-    kind: str
-    ip: str
-    port: int
-    start_ns: int
-    last_activity_ns: int
-    stop_ns: int
-    reason: str
-    rtt: float | None
-    in_msgs: int
-    out_msgs: int
-    in_bytes: int
-    out_bytes: int
-    stalls: int
-    connect: ConnectOptions
-    identity: User
-    user: str
-    account: Account
-    client_type: str
-    tls: TlsInfo | None
-    subs: tuple[ClosedSub, ...]
 
 
 class Broker:
@@ -155,10 +107,7 @@ class Broker:
         # The parts that live in accounts say what they need when there are others.
         self.accounts_changed: Callable[[], None] = _nothing
         self.server_block: Callable[[], msgspec.Raw] = _unknown_server  # who answers
-        self._rights: dict[Permissions, Rights] = {}
         self.new_id = Nuid(os.urandom).next
-        self.workers = Workers(loop.call_soon_threadsafe)
-        self.callout = Callout(self)
         self.sessions: dict[int, Session] = {}
         self.closed: deque[ClosedSession] = deque(maxlen=options.max_closed_clients)
         self.dirty: list[Session] = []
@@ -178,6 +127,7 @@ class Broker:
         self._websocket = ("", 0, False)
         self._next_cid = _FIRST_CLIENT_ID
         self._flush_scheduled = False
+        self.reception = Reception(self)
         self._use(options)
 
     @property
@@ -195,9 +145,7 @@ class Broker:
     def _use(self, options: Options) -> None:
         """Derive everything that depends on options a reload may change."""
         self.options = options
-        self.guard = Guard(options, self.operator)
-        self.websocket_guard = Guard(for_websocket(options), self.operator)
-        self._rights.clear()
+        self.reception.use(options)
         self.tracing = options.trace
         self.tracer = Tracer(self.log, options.max_traced_msg_len, options.trace_headers)
         self._describe(options)
@@ -249,15 +197,7 @@ class Broker:
         """A client connected. The link greets it once it knows its session."""
         session = Session(self, self.default_account, link, self._next_cid, ip, port)
         self._next_cid += 1
-        guard = self.guard_of(session)
-        user = guard.default()
-        if user is None:
-            session.awaiting_auth = True
-        else:
-            session.become(user)
-            session.implicit_connect = bool(guard.no_auth_user)
-        if guard.wants_nonce:
-            session.nonce = urlsafe_b64encode(os.urandom(_NONCE_BYTES)).decode().rstrip("=")
+        self.reception.welcome(session)
         self.total_connections += 1
         self.sessions[session.cid] = session
         if self.log.debugging:
@@ -313,9 +253,10 @@ class Broker:
         fields = {
             name: getattr(session, name)
             for name in ClosedSession.__struct_fields__
-            if name != "subs"
+            if name not in ("subs", "connect")
         }
-        self.closed.append(ClosedSession(subs=subs, **fields))
+        closed = ClosedSession(subs=subs, connect=session.connect.without_secrets(), **fields)
+        self.closed.append(closed)
 
     def shutdown(self) -> None:
         for session in list(self.sessions.values()):
@@ -343,116 +284,12 @@ class Broker:
             session.apply_options()
             if not session.connected:
                 continue
-            user = self.guard_of(session).still(session.identity, self._attempt(session))
-            if isinstance(user, Refusal):
-                self.auth_violation(session, user)
-            elif user is None or user.account not in self.accounts:
-                self.close_session(session, proto.CLIENT_CLOSED)
-            else:
-                self._review(session, user)
-                session.map_by_account()
-                session.count_subs()
+            self.reception.review(session)
         for account in list(self.accounts.values()):
-            self._trim(account)
+            self.reception.trim(account)
         self.flush()
 
-    def _trim(self, account: Account) -> None:
-        """Send away who is too many by the new limits."""
-        most = account.options.max_connections
-        while 0 <= most < len(account.sessions):
-            self._too_many(next(reversed(account.sessions.values())))
-
-    def _review(self, session: Session, user: User) -> None:
-        """A client stays: as the user that it is now."""
-        if user.permissions != session.identity.permissions:
-            session.become(user)
-            session.review_subs()
-            session.account.router.forget_all()
-        elif user != session.identity:
-            session.become(user)
-
     # -- decisions that sessions ask for ----------------------------------------------------------
-
-    def authenticate(self, session: Session, client: ConnectOptions) -> None:
-        """Admit the session, refuse it, or hold it until that is known. Raises Fault."""
-        verdict = self.guard_of(session).judge(self._attempt(session))
-        if isinstance(verdict, User | Refusal):
-            self._settle(session, verdict)
-            return
-        session.held = True
-        session.awaiting_auth = True
-        session.link.hold()
-        self._wait(session, verdict)
-
-    def _wait(self, session: Session, verdict: Later | Ask) -> None:
-        def done(later: Verdict) -> None:
-            self._conclude(session, later)
-
-        if isinstance(verdict, Ask):
-            self.callout.ask(session, verdict.callout, done)
-        elif not self.workers.run(verdict, lambda: not session.closed, done):
-            self.auth_violation(session, Refusal("too many logins at once"))
-
-    def _conclude(self, session: Session, verdict: Verdict) -> None:
-        """What a held session waited for."""
-        if session.closed:
-            return
-        if not isinstance(verdict, User | Refusal):
-            self._wait(session, verdict)
-            return
-        try:
-            self._settle(session, verdict)
-        except proto.Fault as fault:
-            session.fail(fault)
-        if not session.closed:
-            session.release()
-        self.flush_soon()
-
-    def _settle(self, session: Session, verdict: User | Refusal) -> None:
-        if isinstance(verdict, Refusal):
-            self.auth_violation(session, verdict)
-            return
-        account = self.account_of(verdict)
-        most = account.options.max_connections
-        if 0 <= most <= len(account.sessions) and session.cid not in account.sessions:
-            session.drop_all()
-            session.account.sessions.pop(session.cid, None)
-            session.account, session.identity = account, verdict
-            self._too_many(session)
-            return
-        session.admit(verdict)
-        now = self.clock.now_ns() / 1e9
-        if verdict.jwt and self.operator is not None:
-            end = self.operator.leaves_at(verdict, now)
-        else:
-            end = float(verdict.expires) or None
-        if end is not None:
-            self.timers.call_later(max(0.0, end - now), lambda: self._expire(session, verdict))
-
-    def _too_many(self, session: Session) -> None:
-        error = "maximum account active connections exceeded"
-        self.violation(session, error)
-        self.close_session(session, proto.MAX_ACCOUNT_CONNECTIONS, error)
-
-    def _expire(self, session: Session, user: User) -> None:
-        if not session.closed and session.identity is user:
-            error = "User Authentication Expired"
-            self.violation(session, error)
-            self.close_session(session, proto.AUTHENTICATION_EXPIRED, error)
-
-    def _attempt(self, session: Session) -> Attempt:
-        return Attempt(
-            session.connect,
-            session.nonce,
-            session.ip,
-            session.link.connection_type,
-            session.link.peer(),
-            now=self.clock.now_ns() / 1e9,
-        )
-
-    def guard_of(self, session: Session) -> Guard:
-        """Who judges a client, depending on the way it came."""
-        return self.websocket_guard if session.client_type == "websocket" else self.guard
 
     def account_of(self, user: User) -> Account:
         return self.find_account(user.account) or self.default_account
@@ -470,18 +307,6 @@ class Broker:
         assert self.operator is not None
         self._accounts.change(options, self.operator.account)
         self.accounts_changed()
-
-    def rights_of(self, user: User) -> Rights | None:
-        """The compiled permissions of a user, one object for all that have the same."""
-        given = user.permissions
-        if given is None:
-            return None
-        rights = self._rights.get(given)
-        if rights is None:
-            if len(self._rights) >= limits.RIGHTS:
-                self._rights.clear()
-            rights = self._rights[given] = Rights(given)
-        return rights
 
     def moved(self, session: Session, before: Account) -> None:
         """A session is a connection of its account now, and was one of another before, or of none."""
@@ -505,15 +330,6 @@ class Broker:
         """A word that nobody can guess."""
         return bytes([_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(_TOKEN_LENGTH)])
 
-    def auth_violation(self, session: Session, refusal: Refusal = Refusal()) -> None:  # noqa: B008
-        client = session.connect
-        who = f" - User {quote(client.user)}" if client.user else ""
-        who = who or (f" - Nkey {quote(client.nkey)}" if client.nkey else "")
-        self.violation(session, f"authentication error{who}")
-        if self.events is not None:
-            self.events.auth_error(session, refusal.text)
-        self.close_session(session, proto.AUTHENTICATION_VIOLATION, refusal.text)
-
     def violation(self, session: Session, text: str) -> None:
         self.log.error(f"{label(session)} - {text}")
 
@@ -530,7 +346,7 @@ class Broker:
                 tls_required=template.tls_required or secured,
                 client_id=session.cid,
                 client_ip=session.ip,
-                auth_required=self.guard_of(session).required and not hidden,
+                auth_required=self.reception.guard_of(session).required and not hidden,
                 nonce="" if connected else session.nonce,
                 jetstream=self.jetstream,
                 domain=self.jetstream_domain,

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from jetstream_py import limits
 from jetstream_py.server.proto import PROTOCOL_VIOLATION, Fault
 
 _INT64 = 1 << 63
@@ -65,6 +66,18 @@ class ConnectOptions(msgspec.Struct, frozen=True):
         missing = {name: value for name, value in credentials.items() if not getattr(self, name)}
         return msgspec.structs.replace(self, **missing) if missing else self
 
+    def without_secrets(self) -> ConnectOptions:
+        """What may be remembered when the client has gone: who it was, in a text of bounded length."""
+        changed = dict.fromkeys(_SECRETS, "")
+        changed["auth_token"] = _REDACTED if self.auth_token else ""
+        for name in _TEXTS:
+            changed[name] = getattr(self, name)[: limits.CLOSED_TEXT]
+        return msgspec.structs.replace(self, **changed)
+
+
+_REDACTED = "[REDACTED]"
+_SECRETS = ("password", "jwt", "sig", "proxy_sig")
+_TEXTS = ("name", "lang", "version", "account", "user", "nkey")
 
 # Fields between servers: read, so that a wrong type is refused, and passed over.
 _FOR_SERVERS = ("import", "export")

@@ -46,6 +46,7 @@ class ClientConnection(asyncio.Protocol):
         "_broker",
         "_deadline",
         "_linger",
+        "_passed",
         "_ping",
         "_rtt_at",
         "_transport",
@@ -63,6 +64,7 @@ class ClientConnection(asyncio.Protocol):
         self._deadline: Timer | None = None
         self._linger: Timer | None = None
         self._rtt_at = 0.0
+        self._passed = 0
         self.tls: TlsInfo | None = None
 
     # -- asyncio's side ---------------------------------------------------------------------------
@@ -99,6 +101,7 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         session = self.session
         if session.closed:
+            self.pass_over(len(data))
             return
         session.receive(data)
         broker = self._broker
@@ -111,6 +114,13 @@ class ClientConnection(asyncio.Protocol):
             broker.congested = False
             if not session.closed and not broker.options.no_fast_producer_stall:
                 self._stall()
+
+    def pass_over(self, size: int) -> None:
+        """More of a client that is to read why it was closed. A stranger that goes on talking does not
+        read; its bytes would cost time until the moment is over."""
+        self._passed += size
+        if self._passed > limits.EARLY_INPUT and self.session.awaiting_auth:
+            self._transport.abort()
 
     def eof_received(self) -> None:
         # The client only said that it will send no more: it still gets what was queued for it.

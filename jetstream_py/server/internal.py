@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jetstream_py.server import ingest, series
+from jetstream_py.server import delivery, series
 from jetstream_py.server.collect import Collector, Sink
+from jetstream_py.server.link import NO_LINK
 from jetstream_py.server.router import Kept, Pub
-from jetstream_py.server.session import NO_LINK, Session
+from jetstream_py.server.session import Session
 from jetstream_py.server.sublist import Handler, Sub
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Internal:
         session = self._session
         outer = session.behalf, session.traced
         session.behalf, session.traced = client, traced
-        heard = ingest.publish(session, pub, b"%b%b\r" % (headers, data))
+        heard = delivery.publish(session, pub, b"%b%b\r" % (headers, data))
         session.behalf, session.traced = outer
         self._broker.collectors.drain()
         if self._broker.dirty:
@@ -93,7 +94,7 @@ class Internal:
         pub = _pub(subject, b"", headers, data)
         pub.tail = b" " + pub.tail
         pub.route = self._account.router.route(subject)
-        heard = ingest.publish(self._session, pub, b"%b%b\r" % (headers, data))
+        heard = delivery.publish(self._session, pub, b"%b%b\r" % (headers, data))
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
@@ -159,7 +160,7 @@ class Internal:
         for message in zip(subjects, replies, headers, datas, strict=True):
             pub = _pub(*message, Kept)
             pub.route = self._account.router.inbox_route(inbox)
-            if not ingest.publish(self._session, pub, b"%b%b\r" % message[2:]):
+            if not delivery.publish(self._session, pub, b"%b%b\r" % message[2:]):
                 break
             heard += 1
         self._broker.collectors.drain()

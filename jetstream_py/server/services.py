@@ -9,6 +9,9 @@ other's subjects, and each request opens a way back for its own answer only:
 * it closes when the export's threshold is over, counted from the last answer;
 * there are at most so many of them, the oldest gives way.
 
+Imports may form a circle that no check of a configuration sees, because names change on the way. So a request
+passes each import once, and no more than `SERVICE_HOPS` in all: beyond that nobody serves it.
+
 The exporter is told who asks by the header `Nats-Request-Info`: the account, and everything about the client
 if the importer shares it.
 """
@@ -52,6 +55,7 @@ class ServiceImport:
         self.export = export
         self.imported = imported
         self._rename = rename
+        self._busy = False  # with a request, which is still on its way
         exporter.hear_answers()
         self._sub: Sub = importer.internal.subscribe(rename.local, self.request)
 
@@ -62,6 +66,19 @@ class ServiceImport:
         self, subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
     ) -> bool:
         """Take a request over. False: nobody is there to serve it."""
+        ways = self.broker.ways_back
+        if self._busy or not ways.enter():
+            return False
+        self._busy = True
+        try:
+            return self._pass_on(subject, reply, block, payload, client)
+        finally:
+            self._busy = False
+            ways.leave()
+
+    def _pass_on(
+        self, subject: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
+    ) -> bool:
         target = self._rename.to_exported(subject)
         mapper = self.exporter.mapper
         if mapper is not None and (choice := mapper.find(target)) is not None:
@@ -71,16 +88,9 @@ class ServiceImport:
             traced.served(self.exporter.name, subject, target)
             if traced.only and not self.export.allow_trace:
                 return False
-        ways = self.broker.ways_back
-        if ways.hops >= limits.SERVICE_HOPS:  # imports that lead in a circle
-            return False
-        ways.hops += 1
-        try:
-            return self._pass_on(target, reply, self._introduce(block, client), payload, client)
-        finally:
-            ways.hops -= 1
+        return self._publish(target, reply, self._introduce(block, client), payload, client)
 
-    def _pass_on(
+    def _publish(
         self, target: bytes, reply: bytes, block: bytes, payload: bytes, client: Session | None
     ) -> bool:
         traced = client.traced if client is not None and self.export.allow_trace else None
@@ -112,6 +122,7 @@ class ServiceImport:
         known: dict[str, object] = {"acc": self.importer.name}
         if client is not None:
             known = client.describe()
+            known.pop("name", None)  # nats-server tells it in advisories only
             if client.account is not self.importer:
                 known["svc"] = self.importer.name
             if not self.imported.share:
@@ -183,8 +194,21 @@ class WaysBack:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._open: dict[bytes, WayBack] = {}
-        self.hops = 0  # accounts that the request under way has passed
         self._timer: Timer | None = None
+        self._depth = self._hops = 0  # of the message that is on its way
+
+    def enter(self) -> bool:
+        """A message comes to an import. False: it has passed enough of them."""
+        if self._hops >= limits.SERVICE_HOPS:
+            return False
+        self._hops += 1
+        self._depth += 1
+        return True
+
+    def leave(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._hops = 0
 
     def open(self, inside: Account, outside: Account, to: bytes, measured: bool = False) -> WayBack:
         broker = self._broker

@@ -12,8 +12,7 @@ control line and payload limits, which are checked before waiting.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from jetstream_py import limits
 from jetstream_py.config.account_options import User
@@ -21,6 +20,7 @@ from jetstream_py.gotext import rfc3339_nano, wire_text
 from jetstream_py.server import ingest, proto
 from jetstream_py.server.auth import NOBODY
 from jetstream_py.server.connect import ConnectOptions, decode
+from jetstream_py.server.link import NO_LINK, Link
 from jetstream_py.server.permissions import Grants, PublishRule, Rights
 from jetstream_py.server.proto import Fault
 from jetstream_py.server.router import Lines, Pub
@@ -30,89 +30,9 @@ from jetstream_py.subject import is_valid
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
     from jetstream_py.server.broker import Broker
-    from jetstream_py.server.certificates import Peer
     from jetstream_py.server.mapping import Mapper
     from jetstream_py.server.msgtrace import MsgTrace
     from jetstream_py.server.tls_info import TlsInfo
-
-
-class Link(Protocol):
-    """What a session needs from its transport."""
-
-    def flush(self) -> None:
-        """Write what the session has queued."""
-        ...
-
-    def connected(self) -> None:
-        """A CONNECT was accepted."""
-        ...
-
-    def close(self, linger: bool) -> None:
-        """Close once everything written has left; `linger`: and the peer had a chance to read it."""
-        ...
-
-    def pending_bytes(self) -> int:
-        """Written, but not taken by the socket yet."""
-        ...
-
-    @property
-    def connection_type(self) -> str:
-        """As `allowed_connection_types` has it: STANDARD or WEBSOCKET."""
-        ...
-
-    def hold(self) -> None:
-        """Read no more until `release`."""
-        ...
-
-    def release(self) -> None: ...
-
-    @property
-    def forwarded_for(self) -> str:
-        """Whom a proxy speaks for, or nothing."""
-        ...
-
-    @property
-    def cookies(self) -> Mapping[str, str]:
-        """Credentials that came with the upgrade: fields of CONNECT."""
-        ...
-
-    def tls_info(self) -> TlsInfo | None:
-        """How the connection is protected, if it is."""
-        ...
-
-    def peer(self) -> Peer | None:
-        """The client as its certificate names it."""
-        ...
-
-
-class NoLink:
-    """The link of a session that has lost its own."""
-
-    connection_type = "STANDARD"
-    forwarded_for = ""
-    cookies: Mapping[str, str] = {}
-
-    def flush(self) -> None: ...
-
-    def connected(self) -> None: ...
-
-    def close(self, linger: bool) -> None: ...
-
-    def pending_bytes(self) -> int:
-        return 0
-
-    def tls_info(self) -> TlsInfo | None:
-        return None
-
-    def hold(self) -> None: ...
-
-    def release(self) -> None: ...
-
-    def peer(self) -> Peer | None:
-        return None
-
-
-NO_LINK: Link = NoLink()
 
 
 class Session:
@@ -121,6 +41,7 @@ class Session:
     __slots__ = (
         "_chunks",
         "_control_at",
+        "_early",
         "_greeted",
         "_have",
         "_tls",
@@ -216,6 +137,7 @@ class Session:
         self._chunks: list[bytes] = []
         self._have = 0
         self._want = 0
+        self._early = 0  # bytes that came before the login
         self._greeted = False  # the second INFO was decided on
         self.headers = False
         self.echo = True
@@ -238,17 +160,19 @@ class Session:
         """The connection is gone. Without this each closed one would be a cycle for the collector."""
         self._tls = self.link.tls_info()
         self.link = NO_LINK
+        self._chunks.clear()  # the socket may linger
 
     # -- input ------------------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> None:
         """Take bytes from the client. May close the session; never raises for bad input."""
+        size = len(data)
         if self._chunks:
             self._chunks.append(data)
             self._have += len(data)
             if self._have < self._want:
-                if self.held and self._have > limits.HELD_INPUT:
-                    self.broker.auth_violation(self)
+                if self.awaiting_auth:
+                    self.bound_early(len(data))
                 return
             data = b"".join(self._chunks)
             self._chunks.clear()
@@ -256,8 +180,20 @@ class Session:
             ingest.consume(self, data)
         except Fault as fault:
             self.fail(fault)
-        if self.mapper is not self.account.mapper and not self.awaiting_auth:
+        if self.awaiting_auth:
+            self.bound_early(size)
+        elif self.mapper is not self.account.mapper:
             self.map_by_account()
+
+    def bound_early(self, size: int) -> None:
+        """A client that is not logged in has sent so much more: neither memory nor time for endless
+        blanks or what waits behind the login."""
+        self._early += size
+        waiting = self._have if self.held else 0
+        most = max(limits.EARLY_INPUT, 2 * self.max_control_line)
+        too_much = waiting > limits.HELD_INPUT or (not self.held and self._early > most)
+        if too_much and not self.closed:
+            self.broker.reception.refuse(self)
 
     def map_by_account(self) -> None:
         """Whether there are mappings is looked up once for each read, as nats-server does: in the read
@@ -294,7 +230,7 @@ class Session:
         """Before authentication a first byte that is not CONNECT's ends the session."""
         if not self.awaiting_auth or line[:1] in (b"C", b"c"):
             return True
-        self.broker.auth_violation(self)
+        self.broker.reception.refuse(self)
         return False
 
     def control(self, line: bytes) -> Pub | None:
@@ -436,11 +372,11 @@ class Session:
         self.pings_out = 0
 
     def _connect(self, text: bytes) -> None:
-        self.connect = client = self.connect.overlay(text).fill(self.link.cookies)
+        self.connect = self.connect.overlay(text).fill(self.link.cookies)
         self.touch()
         if self.rtt is None:  # a first guess, until a ping tells
             self.rtt = (self.last_activity_ns - self.start_ns) / 1e9
-        self.broker.authenticate(self, client)
+        self.broker.reception.authenticate(self)
 
     def admit(self, user: User) -> None:
         """The credentials are those of this user."""
@@ -471,7 +407,7 @@ class Session:
                 self.mapper = account.mapper
         before = self.account
         self.identity, self.account = user, account
-        self.rights = rights = broker.rights_of(user)
+        self.rights = rights = broker.reception.rights_of(user)
         self.publish_rule = rights.publish if rights is not None else None
         responses = rights.responses if rights is not None else None
         self.grants = Grants(responses) if responses is not None else None

@@ -13,10 +13,13 @@ from typing import Final
 from jetstream_py import limits
 
 HANDSHAKE: Final = 0x16  # first byte of a ClientHello
+_HEADS: Final = 9  # five bytes of a record, four of a message
 _SLICE: Final = 4096
 _READ: Final = 64 * 1024  # more than a record holds
 
 FIRST_RECORD: Final = "tls: first record does not look like a TLS handshake"
+
+_TOO_LONG: Final = "tls: handshake is longer than any can be"
 
 # What Go would say, for logs that are searched.
 _TEXTS: Final = {
@@ -39,13 +42,22 @@ class TlsFailure(Exception):
 class TlsEngine:
     """One connection's TLS."""
 
-    __slots__ = ("_incoming", "_object", "_outgoing", "_received", "ended", "first_bytes")
+    __slots__ = (
+        "_incoming",
+        "_object",
+        "_opening",
+        "_outgoing",
+        "_received",
+        "ended",
+        "first_bytes",
+    )
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._received = 0
+        self._opening = b""  # the heads of the first record and of the message in it
         self.ended = False  # the peer has said goodbye
         self.first_bytes = b""  # of a client that speaks something else
 
@@ -55,11 +67,15 @@ class TlsEngine:
         if not self._received and data[0] != HANDSHAKE:
             self.first_bytes = data[:5]
             raise TlsFailure(FIRST_RECORD)
+        if len(self._opening) < _HEADS:
+            self._opening += data[: _HEADS - len(self._opening)]
+            if int.from_bytes(self._opening[6:_HEADS], "big") > limits.TLS_HELLO:
+                raise TlsFailure(_TOO_LONG)
         for start in range(0, len(data), _SLICE):
             piece = data[start : start + _SLICE]
             self._received += len(piece)
             if self._received > limits.TLS_HANDSHAKE_BYTES:
-                raise TlsFailure("tls: handshake is longer than any can be")
+                raise TlsFailure(_TOO_LONG)
             self._incoming.write(piece)
             try:
                 self._object.do_handshake()

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from jetstream_py.server.session import Session
     from jetstream_py.server.sublist import Sub
 
-_SECRETS = re.compile(
-    rb'("(?:pass|auth_token|sig|nkey|jwt|proxy_sig)"\s*:\s*")((?:[^"\\]|\\.)*)', re.IGNORECASE
+_SECRETS = re.compile(  # a value that is no text hides the rest of the line
+    rb'("(?:pass|auth_token|sig|nkey|jwt|proxy_sig)"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^"\s].*)',
+    re.IGNORECASE | re.DOTALL,
 )
+_HIDDEN_NAME = re.compile(rb'\\[^"]*"\s*:')  # a key with an escape in it could be any of them
 
 
 def redact(connect: bytes) -> bytes:
     """A CONNECT's JSON without its secrets."""
-    return _SECRETS.sub(rb"\1[REDACTED]", connect)
+    if _HIDDEN_NAME.search(connect):
+        return b"[REDACTED]"
+    return _SECRETS.sub(rb'\1"[REDACTED]"', connect)
 
 
 def label(session: Session) -> str:
@@ -99,4 +103,5 @@ class Tracer:
 
 
 def _text(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
+    """A CR could write over the line's beginning on a terminal."""
+    return data.decode("utf-8", "backslashreplace").replace("\r", "\\r")

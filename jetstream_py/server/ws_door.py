@@ -43,6 +43,7 @@ class WebSocketDoor(asyncio.Protocol):
         self._tls: TlsInfo | None = None
         self._layer: TlsLayer | None = None
         self._head = bytearray()
+        self._tries = limits.WEBSOCKET_TRIES
         self._timer: Timer | None = None
         self._given_up = False
 
@@ -99,6 +100,8 @@ class WebSocketDoor(asyncio.Protocol):
     def _request(self, head: bytes) -> bool:
         """Answer one request. True when it has become a WebSocket."""
         try:
+            if len(head) > limits.WEBSOCKET_HEAD:
+                raise Malformed("431 Request Header Fields Too Large")
             request = parse_head(head)
             upgrade = judge(request, self._options, secure=self._layer is not None)
         except Malformed as malformed:
@@ -107,9 +110,7 @@ class WebSocketDoor(asyncio.Protocol):
         except Refused as refused:
             self._refuse(str(refused))
             self._transport.write(refused.answer(self._broker.clock.now_ns() / 1e9))
-            if self._transport.get_write_buffer_size() > limits.WEBSOCKET_ANSWERS:
-                self._transport.abort()
-            elif request.has_body:
+            if request.has_body or not self._has_another_try():
                 self._end(b"")
             else:
                 self._wait()
@@ -120,6 +121,11 @@ class WebSocketDoor(asyncio.Protocol):
             return False
         self._become(upgrade)
         return True
+
+    def _has_another_try(self) -> bool:
+        """Each request has its time, so their number is the bound of how long a stranger stays."""
+        self._tries -= 1
+        return self._tries > 0
 
     def _become(self, upgrade: Upgrade) -> None:
         self._cancel()
@@ -142,7 +148,14 @@ class WebSocketDoor(asyncio.Protocol):
         self._head.clear()
         if answer:
             self._transport.write(answer)
-        self._transport.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Close; but who does not even take a few short answers is not waited for."""
+        if self._transport.get_write_buffer_size():
+            self._transport.abort()
+        else:
+            self._transport.close()
 
     def _complain(self, text: str) -> None:
         self._broker.log.error(text)
@@ -162,7 +175,7 @@ class WebSocketDoor(asyncio.Protocol):
             text = f"read tcp {local}->{self._remote()}: i/o timeout"
             self._complain(f"websocket: TLS handshake error from {self._remote()}: {text}")
         self._given_up = True
-        self._transport.close()
+        self._leave()
 
     def _cancel(self) -> None:
         if self._timer is not None:

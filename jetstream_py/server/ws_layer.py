@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.ws_upgrade import Upgrade
 
+# Frames of a stranger are looked at in portions, so that the bound of what it may send is met in time.
+_SLICE: Final = 16 * 1024
+
 # Why a session ended -> the code of the close frame; anything else is an internal error.
 CLOSE_CODES: Final = {
     proto.CLIENT_CLOSED: ws_frames.NORMAL,
@@ -107,17 +110,36 @@ class WebSocketLayer(Layer):
         self.surprising = False  # it comes out of the blue: worth waiting until it is read
 
     def data_received(self, data: bytes) -> None:
-        reader, connection = self._reader, self._connection
+        connection = self._connection
         if self._closed:
+            connection.pass_over(len(data))
             return
+        session = connection.session
+        while session.awaiting_auth and len(data) > _SLICE:
+            self._take(data[:_SLICE])
+            data = data[_SLICE:]
+            if session.closed or self._below.is_closing():
+                return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        reader, connection = self._reader, self._connection
+        session = connection.session
         for piece in reader.read(data):
             connection.data_received(piece)
-            if connection.session.closed:
+            if session.closed:
+                return
+        if session.awaiting_auth:
+            session.bound_early(len(data))  # control frames, too: each of them is answered
+            if session.closed:
                 return
         if reader.answers:
             self._below.write(b"".join(reader.answers))
             reader.answers.clear()
             connection.check_pending()
+            if session.awaiting_auth and self._below.get_write_buffer_size():
+                self._below.abort()  # a stranger that asks and does not listen
+                return
         if reader.closing is not None:
             self._broker.flush()  # what the client asked before it said goodbye
             self._last(reader.closing)

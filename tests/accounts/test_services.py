@@ -69,7 +69,7 @@ IMPORTS = [
 ]
 
 
-@scenario("AUTH-025", "AUTH-026", "AUTH-027", "AUTH-028", config=CONFIG)
+@scenario("AUTH-025", "AUTH-026", "AUTH-027", "AUTH-028", "AUTH-031", config=CONFIG)
 @pytest.mark.parametrize("subject", IMPORTS)
 def test_round_trip(stage: Stage, subject: bytes) -> None:
     service, client = (

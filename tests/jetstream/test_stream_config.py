@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.jetstream.support import (
-    LATER,
     SECOND,
     STORAGES,
     ZERO_TIME,
@@ -192,7 +191,6 @@ def test_required_level(js: JetStream, config: Json, level: str) -> None:
     assert got["metadata"]["_nats.req.level"] == level
 
 
-@LATER
 @scenario("STR-099")
 def test_counters_require_level_2(js: JetStream) -> None:
     config = js.create("S", allow_msg_counter=True)["config"]

@@ -74,7 +74,7 @@ CASES: dict[str, Make] = {
     "by itself": by(lambda made, account: account.key),
     "by a user": by(lambda made, account: USER.key),
     "expired": body(exp=NOW - 5),
-    "not yet": body(nbf=NOW + 500),
+    "not yet": body(nbf=NOW + 86_400),
     "a user's token": lambda made, account: made.user.jwt(),
     "no token": lambda made, account: "junk",
     "nothing": lambda made, account: "",

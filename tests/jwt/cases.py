@@ -246,8 +246,8 @@ CASES: dict[str, Make] = {
     "list for the body": raw(_set("nats", [])),
     # time
     "expired": plain(exp=NOW - 10),
-    "expires later": plain(exp=NOW + 1000),
-    "not yet": plain(nbf=NOW + 1000),
+    "expires later": plain(exp=NOW + 86_400),
+    "not yet": plain(nbf=NOW + 86_400),
     "since": plain(nbf=NOW - 1000),
     "at no time of the day": plain({"times": HOURS}),
     "at all times": plain({
@@ -297,7 +297,7 @@ CASES: dict[str, Make] = {
     "everything wrong": plain(
         {"pub": {"allow": [".a"]}, "src": ["x"], "times": [{"start": "25:00:00", "end": ""}],
          "times_location": "Foo", "issuer_account": "x"},
-        exp=NOW - 5, nbf=NOW + 500,
+        exp=NOW - 5, nbf=NOW + 86_400,
     ),
     # scopes
     "free scope": scoped("free"),

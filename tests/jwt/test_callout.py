@@ -89,7 +89,7 @@ CASES: dict[str, Answer] = {
     "for another server": odd(aud=nkey.encode(nkey.SERVER, b"\x54" * 32)),
     "for another client": odd(whom=SOMEBODY),
     "expired": odd(exp=NOW - 5),
-    "not yet": odd(nbf=NOW + 500),
+    "not yet": odd(nbf=NOW + 86_400),
     "a user by another issuer": usual(signer=STRANGER),
     "another user": lambda asked: response(asked, user(SOMEBODY)),
     "a user of no account": usual(aud="NOPE"),

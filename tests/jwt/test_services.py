@@ -126,7 +126,7 @@ def test_live_account_follows_only_whom_it_trusts(pair: Pair) -> None:
         reply = pair.ask(ALL + "UPDATE", mine.jwt(**fields))
         assert reply is not None
         assert reply.changed is not None
-    for token in (mine.jwt(key=STRANGER.key), mine.jwt(exp=NOW - 5), mine.jwt(nbf=NOW + 500)):
+    for token in (mine.jwt(key=STRANGER.key), mine.jwt(exp=NOW - 5), mine.jwt(nbf=NOW + 86_400)):
         reply = pair.ask(ALL + "UPDATE", token)
         assert reply is not None
         assert reply.changed is None

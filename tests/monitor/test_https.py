@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import ssl
 import urllib.request
@@ -64,3 +65,20 @@ def test_plain_http_is_not_served(start: Start, block: str) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as plain:
         plain.sendall(b"GET /varz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b"server_id" not in plain.recv(4096)
+
+
+@pytest.mark.behaviour("TLS-008")
+def test_certificates_are_read_again(start: Start, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    pair = authority.server("changing")
+    server = start(
+        f'https: 127.0.0.1:-1\ntls {{ cert_file: "{pair.cert}", key_file: "{pair.key}" }}\n'
+    )
+    where = ("127.0.0.1", port_of(server.ports["monitoring"][0]))
+    fetch(server, "/healthz")
+    before = ssl.get_server_certificate(where, timeout=DEADLINE)
+    authority.server("changing")
+    server.signal(signal.SIGHUP)
+    server.wait_for_log("Reloaded server configuration")
+    assert ssl.get_server_certificate(where, timeout=DEADLINE) != before
+    assert json.loads(fetch(server, "/healthz")) == {"status": "ok"}

@@ -10,7 +10,8 @@ from jetstream_py.clock import ManualClock
 from jetstream_py.config.options import Options
 from jetstream_py.log import Log, LogSettings
 from jetstream_py.server.broker import Broker
-from jetstream_py.server.session import NoLink, Session
+from jetstream_py.server.link import NoLink
+from jetstream_py.server.session import Session
 
 QUIET = LogSettings(file="/dev/null")
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true}\r\n'

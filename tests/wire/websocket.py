@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tests.support.raw import RawClient
@@ -32,7 +32,7 @@ class Frame(NamedTuple):
 
 
 def request(
-    headers: dict[str, str | None] | None = None, method: str = "GET", path: str = "/"
+    headers: Mapping[str, str | None] | None = None, method: str = "GET", path: str = "/"
 ) -> bytes:
     """An upgrade with these headers added, changed or (None) left out."""
     lines = {**HEADERS, **(headers or {})}

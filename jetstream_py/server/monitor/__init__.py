@@ -44,10 +44,20 @@ class Monitor:
         self._broker = broker
         self._socket = sock
         self._state = state
-        self._tls = tls
+        self._tls = self._renewed = tls
+        if tls is not None:
+            tls.sni_callback = self._choose
         self._server: HttpServer | None = None
         self._sampler = Sampler(broker, state)
         self._starting = asyncio.create_task(self._start(), name="monitor-start")
+
+    def renew(self, tls: ssl.SSLContext) -> None:
+        """Use these certificates from the next handshake on."""
+        self._renewed = tls
+
+    def _choose(self, handshake: ssl.SSLObject, name: str | None, first: ssl.SSLContext) -> None:
+        if self._renewed is not None:
+            handshake.context = self._renewed
 
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()

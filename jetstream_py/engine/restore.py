@@ -1,0 +1,133 @@
+"""A stream comes back from its archive.
+
+Messages go into the store as they arrive, under a record that says that the stream is not whole: nobody sees
+it, and if the server stops, the next start removes it. When the archive is complete, the record of the stream
+and those of its consumers are written in one commit, and the stream opens as after a restart.
+
+Nothing in an archive is believed: names are compared, never used as paths; sizes and sequences have bounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from jetstream_py import limits
+from jetstream_py.api.errors import ApiError
+from jetstream_py.backup import archive
+from jetstream_py.backup.errors import ArchiveError
+from jetstream_py.engine import consumer_record
+from jetstream_py.engine.engine import Stored
+from jetstream_py.engine.expiry import Schedule
+from jetstream_py.engine.stream import MAX_HEADERS
+from jetstream_py.subject import is_valid_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jetstream_py.api.consumer_types import ConsumerConfig
+    from jetstream_py.api.types import StreamConfig
+    from jetstream_py.backup.archive import Entry
+    from jetstream_py.engine.jetstream import JetStream
+    from jetstream_py.engine.stream import Stream
+
+    CheckConsumer = Callable[[ConsumerConfig], ConsumerConfig]  # raises `ApiError`
+
+_LARGEST: Final = 1 << 62  # no sequence and no time is beyond this
+
+
+class _State(msgspec.Struct):
+    """What is used of `state.json`; the rest follows from the messages."""
+
+    first_seq: int = 0
+    last_seq: int = 0
+
+
+class Restoration:
+    """A stream that is not whole yet."""
+
+    def __init__(self, js: JetStream, config: StreamConfig) -> None:
+        self._js = js
+        self.config = config
+        self._created = js.clock.now_ns()
+        stored = Stored(self._created, config, js.account, restoring=True)
+        memory = config.storage == "memory"
+        self.store = js.store.create(msgspec.json.encode(stored), memory)
+        self._schedule = Schedule()
+        self._state: _State | None = None
+        self._consumers: dict[str, bytes] = {}
+        self._weight = 0  # bytes of these
+
+    def take(self, entry: Entry) -> None:
+        """The next entry of the archive. Raises `ArchiveError`."""
+        if self._state is None:
+            self._take_state(entry)
+        elif entry.seq:
+            self._take_message(entry)
+        elif entry.name.startswith(archive.CONSUMERS) and not self.store.messages:
+            self._take_consumer(entry)
+        else:
+            raise ArchiveError("expected message sequence")
+
+    def _take_state(self, entry: Entry) -> None:
+        if entry.name != archive.STATE or entry.seq:
+            raise ArchiveError("expected state.json first")
+        try:
+            state = msgspec.json.decode(entry.data, type=_State)
+        except msgspec.MsgspecError as fault:
+            raise ArchiveError(f"state.json cannot be read: {fault}") from None
+        if not (0 <= state.first_seq < _LARGEST and 0 <= state.last_seq < _LARGEST):
+            raise ArchiveError("state.json has a number that cannot be")
+        self._state = state
+
+    def _take_consumer(self, entry: Entry) -> None:
+        self._weight += len(entry.data)
+        if self._weight > limits.RESTORE_CONSUMERS:
+            raise ArchiveError("the consumers are too large")
+        name = entry.name[len(archive.CONSUMERS) :].decode("utf-8", "replace")
+        if name in self._consumers:
+            raise ArchiveError(f"there are two consumers {name!r}")
+        self._consumers[name] = entry.data
+
+    def _take_message(self, entry: Entry) -> None:
+        subject, ts, seq, headers, data = entry
+        if seq <= self.store.last_seq:
+            raise ArchiveError(f"message sequence {seq} out of order")
+        if seq >= _LARGEST or not 0 <= ts < _LARGEST:
+            raise ArchiveError("a message has a number that cannot be")
+        if not is_valid_literal(subject) or b" " in subject or len(headers) > MAX_HEADERS:
+            raise ArchiveError(f"message sequence {seq} has a bad subject or bad headers")
+        if headers and not (headers.startswith(b"NATS/1.0") and headers.endswith(b"\r\n\r\n")):
+            raise ArchiveError(f"message sequence {seq} has bad headers")
+        self.store.append(subject, headers, data, ts, seq)
+        if headers and self.config.allow_msg_ttl:
+            self._schedule.add(seq, ts, headers, self._created)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def finish(self, check: CheckConsumer) -> Stream:
+        """The archive is complete. Raises `ArchiveError` or `ApiError`; then `abandon` is due."""
+        if self._state is None:
+            raise ArchiveError("EOF")
+        consumers = [self._checked(name, check) for name in self._consumers]
+        store, state = self.store, self._state
+        if not store.messages and not store.last_seq and state.first_seq > 0:
+            store.start_at(state.first_seq)
+        if state.last_seq > store.last_seq:
+            store.skip(state.last_seq - store.last_seq)
+        return self._js.adopt(self.config, store, self._created, self._schedule, consumers)
+
+    def _checked(self, name: str, check: CheckConsumer) -> consumer_record.Restored:
+        found = consumer_record.read(self._consumers[name])
+        if (found.config.name or found.config.durable_name) != name:
+            raise ArchiveError(f"the consumer {name!r} has another name inside")
+        try:
+            return found._replace(config=check(found.config))
+        except ApiError as fault:
+            raise ArchiveError(f"error adding consumer {name!r}: {fault.description}") from None
+
+    def abandon(self) -> None:
+        """It comes to nothing."""
+        self._js.store.delete(self.store.sid)
+        self._js.outbox.commit_soon()
