@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 
 from tests.jetstream.support import JetStream, Json
@@ -21,12 +22,25 @@ def synced(js: JetStream, name: str, **expected: object) -> Json:
 
     def reached() -> bool:
         info = js.ask(f"STREAM.INFO.{name}")
-        links = [*info.get("sources", ()), *([info["mirror"]] if "mirror" in info else [])]
-        still = all(link["active"] >= 0 and not link["lag"] for link in links)
+        still = all(link["active"] >= 0 and not link["lag"] for link in links(info))
         return still and all(info["state"].get(key) == expected[key] for key in expected)
 
     js.until(reached)
-    return js.state(name)
+    info = js.ask(f"STREAM.INFO.{name}")
+    for fact in (info["state"], *links(info)):
+        js.note(compact(fact))
+    state: Json = info["state"]
+    return state
+
+
+def links(info: Json) -> list[Json]:
+    """What info says of origins; nats-server has no order."""
+    found = [*info.get("sources", ()), *([info["mirror"]] if "mirror" in info else [])]
+    return sorted(found, key=lambda link: compact(link | {"active": 0}))
+
+
+def compact(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def stored(js: JetStream, name: str) -> list[Json]:
