@@ -192,6 +192,12 @@ SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many i
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
 
+# -- mirrors and sources ---------------------------------------------------------------------------
+FEED_RUN: Final = 500  # messages of an origin that are copied before others have their turn
+FEED_RETRY: Final = 1.0  # seconds until a message that was refused is tried again
+FEED_SILENCE: Final = 10.0  # seconds without a sign of a remote origin until it is asked again
+REMOVED_SOURCES: Final = 100  # of a stream, whose positions are remembered
+
 # -- backups ---------------------------------------------------------------------------------------
 SNAPSHOT_CHUNK: Final = 128 * 1024  # bytes of a chunk unless asked for less or more ...
 SNAPSHOT_CHUNKS: Final = (1024, 1024 * 1024)  # ... but not less or more than this

@@ -75,6 +75,8 @@ def check_config(
     step = ConsumerStep(rules, pedantic)
     for check in _STEPS:
         check(draft, step)
+    if draft.sourcing:
+        draft.metadata = stored_metadata(draft)  # the level may have risen on the way
     return draft
 
 

@@ -34,7 +34,7 @@ from jetstream_py.api.responses import Answer, encode
 from jetstream_py.api.stream_config import with_versions
 from jetstream_py.api.times import ZERO_TIME, is_plain, parse_time, time_text, utc_text
 from jetstream_py.api.types import SequencePair, StreamConfig
-from jetstream_py.engine.consumers import short_hash
+from jetstream_py.engine.naming import short_hash
 
 if TYPE_CHECKING:
     from jetstream_py.api.service import Request
@@ -134,18 +134,14 @@ def _random_name(request: Request) -> str:
 def _check_identity(request: Request, stream: Stream, config: ConsumerConfig) -> None:
     """A mirror says which stream it knows: one of the same name may have taken its place."""
     known = hdr.get(request.headers, hdr.STREAM_IDENTITY) if request.headers else None
-    if known and (config.direct or config.sourcing) and known.decode() != _identity(stream):
-        raise error(E.CONSUMER_STREAM_IDENTITY_MISMATCH, msg=_identity(stream))
+    if known and (config.direct or config.sourcing) and known.decode() != stream.identity:
+        raise error(E.CONSUMER_STREAM_IDENTITY_MISMATCH, msg=stream.identity)
 
 
 def _identity_header(stream: Stream, config: ConsumerConfig) -> bytes:
     if not (config.direct or config.sourcing):
         return b""
-    return b"NATS/1.0\r\n%b: %b\r\n\r\n" % (hdr.STREAM_IDENTITY, _identity(stream).encode())
-
-
-def _identity(stream: Stream) -> str:
-    return short_hash(time_text(stream.created_ns))
+    return b"NATS/1.0\r\n%b: %b\r\n\r\n" % (hdr.STREAM_IDENTITY, stream.identity.encode())
 
 
 # -- looking and deleting --------------------------------------------------------------------------

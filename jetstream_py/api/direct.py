@@ -54,9 +54,12 @@ def direct_get(
 ) -> bool:
     """Is there a stream that answers such requests?"""
     name, _, subject = path.partition(b".")
-    stream = service.js.streams.get(name.decode("utf-8", "replace"))
+    text = name.decode("utf-8", "replace")
+    stream = service.js.streams.get(text)
     if stream is None or not stream.config.allow_direct:
-        return False
+        stream = service.js.mirror_of(text)
+        if stream is None:
+            return False
     if not reply:
         return True
     if service.js.store.failed:

@@ -125,15 +125,12 @@ def rules_of(js: JetStream) -> Rules:
     return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
 
 
-# What a stream may ask for that this version checks but does not do yet.
-UNAVAILABLE = ("mirror", "sources")
-
-
 def refuse_unavailable(config: StreamConfig) -> None:
     """Better no stream than one that does not do what its configuration says."""
-    for field in UNAVAILABLE:
-        if getattr(config, field):
-            raise invalid_config(f"{field} is not available in this version of jetstream-py")
+    origins = (*config.sources, *([config.mirror] if config.mirror else []))
+    if any(origin.consumer is not None for origin in origins):
+        text = "a consumer made for a mirror or source"
+        raise invalid_config(f"{text} is not available in this version of jetstream-py")
 
 
 def _config(body: StreamConfigRequest) -> StreamConfig:
@@ -223,6 +220,8 @@ def describe(
         created=time_text(stream.created_ns),
         state=state_of(stream, deleted),
         domain=js.settings.domain,
+        mirror=stream.origins.mirror_info(),
+        sources=stream.origins.sources_info(),
         ts=time_text(js.clock.now_ns()),
     )
 

@@ -170,6 +170,7 @@ class StreamSourceInfo(Wire):
     name: str = always("")
     external: External | None = None
     lag: int = always(0)
+    seq: int = 0  # the last one that was taken; mirrors do not say it
     active: int = always(-1)
     error: ErrorBody | None = None
     filter_subject: str = ""

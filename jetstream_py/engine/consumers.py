@@ -11,9 +11,8 @@ consumer that holds a message, so most acks cost one question.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jetstream_py import limits
 from jetstream_py.api.errors import error
@@ -21,7 +20,7 @@ from jetstream_py.engine import journal
 from jetstream_py.engine.audience import Audience
 from jetstream_py.engine.consumer import Consumer
 from jetstream_py.engine.journal import Journal
-from jetstream_py.nuid import DIGITS
+from jetstream_py.engine.naming import short_hash
 
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
@@ -31,9 +30,16 @@ if TYPE_CHECKING:
 RELEASE_RUN = 500  # messages looked at together when it is decided what may go
 
 
-def short_hash(text: str) -> str:
-    """Eight characters for a name, as nats-server makes them."""
-    return "".join(DIGITS[byte % 62] for byte in hashlib.sha256(text.encode()).digest()[:8])
+class Follower(Protocol):
+    """A mirror or a source that reads the stream: a consumer that nobody sees."""
+
+    def serve(self) -> None:
+        """There may be something new."""
+        ...
+
+    def dismissed(self) -> None:
+        """The stream is gone, or is not one to read from like this any more."""
+        ...
 
 
 class Consumers(dict[str, Consumer]):
@@ -51,6 +57,7 @@ class Consumers(dict[str, Consumer]):
         self._holder: Consumer | None = None  # who needed a message when last asked
         self._interest: dict[bytes, bool] = {}  # subjects that somebody's filter covers, or not
         self._first_seq = 0  # of the stream, when consumers last heard of it
+        self.followers: list[Follower] = []
 
     def shown(self) -> list[Consumer]:
         """Those that people see."""
@@ -148,6 +155,7 @@ class Consumers(dict[str, Consumer]):
 
     def close(self, deleted: bool) -> None:
         """The stream closes, or is deleted with all its consumers."""
+        self.dismiss()
         for consumer in list(self.values()):
             if deleted and consumer.journal is not None:
                 consumer.journal.delete()
@@ -166,11 +174,17 @@ class Consumers(dict[str, Consumer]):
         if self._holder is consumer:
             self._holder = None
 
+    def dismiss(self) -> None:
+        """Mirrors and sources may not read here any longer."""
+        followers, self.followers = self.followers, []
+        for follower in followers:
+            follower.dismissed()
+
     # -- news --------------------------------------------------------------------------------------
 
     def announce(self, subjects: Collection[bytes] | None = None) -> None:
         """Something may be there to deliver (on these subjects), or not to deliver any more."""
-        if not self:
+        if not self and not self.followers:
             return
         self._audience.note(subjects)
         if not self._announced:
@@ -186,6 +200,8 @@ class Consumers(dict[str, Consumer]):
         self.settle()
         for consumer in self._audience.concerned():
             consumer.serve()
+        for follower in list(self.followers):
+            follower.serve()
 
     def settle(self) -> None:
         """Tell the consumers which messages are gone."""

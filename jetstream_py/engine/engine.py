@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from jetstream_py.api.types import StreamConfig
-from jetstream_py.engine import expiry, journal, schedule
+from jetstream_py.engine import expiry, journal, schedule, source
 from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.open_batches import Inflight, atomic_limits, fast_limits
@@ -85,6 +85,8 @@ class Engine:
         self.accounts: dict[str, JetStream] = {}
         self._news: list[Stream] = []
         self._flying_news: list[Stream] = []  # of the commit under way
+        self._later: list[Callable[[], None]] = []
+        self._flying_later: list[Callable[[], None]] = []
         self._interval: SyncInterval | None = None
         commit_soon = soon
         if store.lazy:
@@ -140,7 +142,12 @@ class Engine:
         """Delete the streams that an account has left behind."""
         for parked in self.parked.pop(account, ()):
             sid = parked.store.sid
-            for start in (journal.prefix(sid), expiry.prefix(sid), schedule.prefix(sid)):
+            for start in (
+                journal.prefix(sid),
+                expiry.prefix(sid),
+                schedule.prefix(sid),
+                source.prefix(sid),
+            ):
                 for key, _ in self.store.meta_items(start):
                     self.store.put_meta(key, None)
             self.store.delete(sid)
@@ -153,9 +160,15 @@ class Engine:
         self._news.append(stream)
         self.outbox.commit_soon()
 
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Go on when the next commit is done: for work in slices that must not outrun the disk."""
+        self._later.append(action)
+        self.outbox.commit_soon()
+
     def _take_off(self) -> None:
         """A commit begins: what is announced from now on belongs to the next one."""
         self._flying_news, self._news = self._news, []
+        self._flying_later, self._later = self._later, []
         for stream in self._flying_news:
             stream.consumers.take_off()
 
@@ -163,3 +176,6 @@ class Engine:
         news, self._flying_news = self._flying_news, []
         for stream in news:
             stream.consumers.wake()
+        later, self._flying_later = self._flying_later, []
+        for action in later:
+            action()

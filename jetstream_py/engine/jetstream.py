@@ -47,6 +47,7 @@ class JetStream:
         tally = Tally(self.streams.values)
         self._quota = Quota(account, tally, engine.tally, engine.most, engine.warn)
         self.shared = Shared(engine, account, bus, self._quota)
+        self.shared.streams = self.streams
         self._subs: dict[str, list[Any]] = {}
         engine.accounts[account] = self
 
@@ -72,8 +73,7 @@ class JetStream:
         stored = parked.stored
         stream = Stream(self.shared, stored.config, parked.store, stored.created)
         stream.recover()
-        self.streams[stored.config.name] = stream
-        self._listen(stream)
+        self._add(stream)
 
     def disable(self) -> None:
         """Streams on disk are parked, those in memory are gone."""
@@ -130,8 +130,7 @@ class JetStream:
         if config.first_seq > 1:
             store.start_at(config.first_seq)
         stream = Stream(self.shared, config, store, created)
-        self.streams[config.name] = stream
-        self._listen(stream)
+        self._add(stream)
         self.outbox.commit_soon()
         return stream
 
@@ -156,10 +155,16 @@ class JetStream:
         for restored in consumers:
             stream.consumers.restore(restored)
         self.store.save(store.sid, msgspec.json.encode(self._stored(stream, config)))
-        self.streams[config.name] = stream
-        self._listen(stream)
+        self._add(stream)
         self.outbox.commit_soon()
         return stream
+
+    def _add(self, stream: Stream) -> None:
+        name = stream.config.name
+        self.streams[name] = stream
+        self._listen(stream)
+        for other in self.streams.values():
+            other.origins.appeared(name)
 
     def update(self, config: StreamConfig) -> Stream:
         stream = self.stream(config.name)
@@ -172,6 +177,7 @@ class JetStream:
         retention = stream.config.retention
         stream.configure(config)
         if retention != config.retention:
+            stream.consumers.dismiss()  # how messages may be read depends on it
             stream.consumers.release_handled()
         if changed:
             self._mute(config.name)
@@ -235,4 +241,21 @@ class JetStream:
         )
 
     def consumers(self) -> int:
-        return sum(len(stream.consumers) for stream in self.streams.values())
+        """With those that nobody sees."""
+        return sum(
+            len(stream.consumers) + len(stream.consumers.followers)
+            for stream in self.streams.values()
+        )
+
+    def mirror_of(self, name: str) -> Stream | None:
+        """A mirror that answers direct gets in the place of its origin."""
+        for stream in self.streams.values():
+            mirror = stream.config.mirror
+            if (
+                stream.config.mirror_direct
+                and mirror is not None
+                and mirror.name == name
+                and stream.origins.close_behind()
+            ):
+                return stream
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jetstream_py.engine.outbox import Publisher
@@ -10,6 +10,7 @@ from jetstream_py.engine.outbox import Publisher
 if TYPE_CHECKING:
     from jetstream_py.engine.engine import Engine
     from jetstream_py.engine.quota import Quota
+    from jetstream_py.engine.stream import Stream
 
 # subject, reply, headers, payload, the client that published (None: the server itself); False means that
 # nobody was there after all
@@ -96,6 +97,8 @@ class Shared:
         self.soon = engine.soon
         self.new_id = engine.new_id
         self.announce = engine.announce
+        self.after_commit = engine.after_commit
+        self.streams: Mapping[str, Stream] = {}  # of the account
         self.account = account
         self.bus = bus
         self.quota = quota

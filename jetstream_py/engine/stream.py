@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
+from jetstream_py.api.times import time_text
 from jetstream_py.engine import counter
 from jetstream_py.engine.batch import AtomicBatches
 from jetstream_py.engine.consumers import Consumers
@@ -26,6 +27,9 @@ from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.fast_batch import FastBatches
 from jetstream_py.engine.fast_reply import SUFFIX
+from jetstream_py.engine.naming import short_hash
+from jetstream_py.engine.origin import Place
+from jetstream_py.engine.origins import Origins
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.schedule import PURGE, Schedules
@@ -61,6 +65,7 @@ class Stream:
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
         self.schedules = Schedules(self, config)
+        self.origins = Origins(self)
         self.configure(config)
 
     def configure(self, config: StreamConfig) -> None:
@@ -98,6 +103,7 @@ class Stream:
         self.expiry.configure(config)
         self.schedules.configure(config)
         self.consumers.announce()
+        self.origins.configure(config)
 
     def recover(self) -> None:
         """After a restart: the ids of the window and the limits that passed meanwhile."""
@@ -117,6 +123,7 @@ class Stream:
 
     def close(self, deleted: bool = False) -> None:
         self.closed = True
+        self.origins.close(deleted)
         self.consumers.close(deleted)
         self.expiry.close(deleted)
         self._batches.clear()
@@ -124,6 +131,11 @@ class Stream:
         self.schedules.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
+
+    @property
+    def identity(self) -> str:
+        """Tells the stream from another one that had or will have its name."""
+        return short_hash(time_text(self.created_ns))
 
     @property
     def visible_seq(self) -> int:
@@ -255,12 +267,31 @@ class Stream:
                 rollup = b"" if hdr.ROLLUP in fields else b"sub"
         if config.allow_msg_counter:
             headers, data, tail = self._count(subject, headers)
+        seq = self.keep(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces)
+        return self.ack_start + b"%d%b}" % (seq, tail)
+
+    def keep(
+        self,
+        subject: bytes,
+        headers: bytes,
+        data: bytes,
+        msg_id: bytes = b"",
+        rollup: bytes = b"",
+        ttl: int | None = 0,
+        due: int | None = None,
+        ends: bytes = b"",
+        replaces: int = 0,
+        at: Place | None = None,
+    ) -> int:
+        """Append what has passed its checks, if there is room for it. Returns the sequence, which is used up
+        even if nobody is interested. A mirror says where it goes: `at`."""
+        config = self.config
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
         if not self.wants(subject):
-            return self.ack_start + b"%d}" % self.skip(msg_id, ends)
+            return self.skip(msg_id, ends, at)
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -270,20 +301,23 @@ class Stream:
         if ttl:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
-        seq = self.place(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces)
-        return self.ack_start + b"%d%b}" % (seq, tail)
+        return self.place(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces, at)
 
     def admit(self, headers: bytes, data: bytes) -> bytes:
         """What is asked of every message before anybody looks at its headers. Returns those to be stored."""
-        if self.shared.store.failed:
-            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
-        if self.config.sealed:
-            raise error(10109)
+        self.check_open()
         if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
             headers = hdr.without(headers, hdr.REQUEST_INFO)
         if 0 <= self.config.max_msg_size < len(headers) + len(data):
             raise error(10054)
         return hdr.without_status(headers)
+
+    def check_open(self) -> None:
+        """Does the stream take anything at all?"""
+        if self.shared.store.failed:
+            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self.config.sealed:
+            raise error(10109)
 
     def wants(self, subject: bytes) -> bool:
         """Is a message on that subject to be kept?"""
@@ -300,9 +334,10 @@ class Stream:
         due: int | None,
         ends: bytes,
         replaces: int = 0,
+        at: Place | None = None,
     ) -> int:
         """Append a message that nothing refuses, and remove what it rolls up."""
-        seq = self._append(subject, headers, data, msg_id)
+        seq = self._append(subject, headers, data, msg_id, at)
         if replaces:
             self.store.discard(replaces)
         elif rollup == b"sub":
@@ -320,11 +355,14 @@ class Stream:
 
     def _count(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes, bytes]:
         """Headers and payload of a counter's message, and what its PubAck says beside the sequence."""
-        last = self.store.newest(subject)
-        stored = (last.headers, last.data) if last is not None else (b"", b"")
-        headers, data, total = counter.add(*stored, headers)
+        headers, data, total = counter.add(*self.newest_counter(subject), headers)
         self.check_size(headers, data)
         return headers, data, b',"val":"%b"' % total
+
+    def newest_counter(self, subject: bytes) -> tuple[bytes, bytes]:
+        """What the last message of a counter holds."""
+        last = self.store.newest(subject)
+        return (last.headers, last.data) if last is not None else (b"", b"")
 
     def ends(self, fields: Fields) -> bytes:
         """The schedule that a message ends, if any."""
@@ -335,14 +373,19 @@ class Stream:
         self.store.purge(subject)
         self.schedules.cancel((subject,))
 
-    def _append(self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes) -> int:
-        now = self.shared.clock.now_ns()
+    def _append(
+        self, subject: bytes, headers: bytes, data: bytes, msg_id: bytes, at: Place | None
+    ) -> int:
+        now = self.shared.clock.now_ns() if at is None else at.ts
         republisher = self._republisher
         copy_to = republisher.wants(subject) if republisher is not None else b""
         last = self.store.last(subject) if copy_to else 0
         alone = self.config.max_msgs_per_subject == 1
-        append = self.store.replace if alone else self.store.append
-        seq = append(subject, headers, data, now)
+        if at is not None:
+            seq = self.store.append(subject, headers, data, now, at.seq)
+        else:
+            append = self.store.replace if alone else self.store.append
+            seq = append(subject, headers, data, now)
         if self.schedules:
             self.schedules.cancel((subject,))
         if republisher is not None and copy_to:
@@ -352,17 +395,17 @@ class Stream:
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
-        if self.config.max_msgs_per_subject > 1:
+        if self.config.max_msgs_per_subject > 1 or (alone and at is not None):
             self._enforce_subject(subject)
         self._enforce_totals()
         if self.config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
         return seq
 
-    def skip(self, msg_id: bytes, ends: bytes) -> int:
+    def skip(self, msg_id: bytes, ends: bytes, at: Place | None = None) -> int:
         """Nobody is interested: the sequence is used up, the message is not kept."""
-        self.store.last_ts = now = self.shared.clock.now_ns()
-        seq = self.store.skip()
+        self.store.last_ts = now = self.shared.clock.now_ns() if at is None else at.ts
+        seq = self.store.skip(1 if at is None else at.seq - self.store.last_seq)
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()

@@ -163,6 +163,7 @@ class Internal:
             if not delivery.publish(self._session, pub, b"%b%b\r" % message[2:]):
                 break
             heard += 1
+        self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
         return heard

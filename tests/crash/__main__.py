@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash import consumer_cuts, consumers, cycles, kills, powercut, sizes
+from tests.crash import consumer_cuts, consumers, copies, cycles, kills, powercut, sizes
 from tests.crash.trace import find_strace
 from tests.support.server import COMMANDS, KINDS, OURS, Kind
 
@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=50)
     parser.add_argument("--cuts", type=int, default=45)
     parser.add_argument("--messages", type=int, default=1_000_000, help="to measure the file with")
+    parser.add_argument("--copies", type=int, default=100_000, help="messages to be copied")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--server", choices=KINDS, default=OURS, metavar="|".join(COMMANDS))
     args = parser.parse_args()
@@ -32,6 +33,8 @@ def main() -> None:
     if args.server == OURS:
         with tempfile.TemporaryDirectory() as directory:
             _consumers(args.cycles, args.seed, Path(directory))
+        with tempfile.TemporaryDirectory() as directory:
+            _copies(args.copies, args.cycles, args.seed, Path(directory))
     if find_strace() is None:
         sys.exit(
             "NOT TESTED: power cuts need strace, which is missing and cannot be installed here"
@@ -82,6 +85,16 @@ def _consumers(count: int, seed: int, directory: Path) -> None:
         f"{tally.cycles} kills of consumers in {seconds:.1f} s: {tally.published} published, "
         f"{tally.delivered} delivered, {tally.acked} acks, {tally.confirmed} of them confirmed under "
         f"load, none came back; {tally.again} delivered again after a kill, none is missing"
+    )
+
+
+def _copies(messages: int, count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    tally = copies.run(messages, count, seed, directory)
+    seconds = time.monotonic() - began
+    print(
+        f"{tally.kills} kills of mirrors and sources in {seconds:.1f} s: {tally.sent} published, "
+        f"{tally.kept} kept and copied, none missing, none doubled"
     )
 
 

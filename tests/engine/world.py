@@ -14,7 +14,7 @@ from jetstream_py.engine.jetstream import JetStream
 from jetstream_py.engine.quota import Allowance
 from jetstream_py.engine.settings import Settings
 from jetstream_py.server.internal import Internal
-from jetstream_py.store import Store
+from jetstream_py.store import Message, Store
 from tests.server.harness import Bench
 
 SECOND = 1_000_000_000
@@ -102,6 +102,19 @@ class World(Ticking):
 
     def state(self) -> Any:
         return self.ask("$JS.API.STREAM.INFO.S")["state"]
+
+    def make(self, name: str, **config: object) -> Any:
+        """A stream of any name."""
+        body = json.dumps({"name": name, **config}).encode()
+        return self.ask(f"$JS.API.STREAM.CREATE.{name}", body)
+
+    def info(self, name: str) -> Any:
+        return self.ask(f"$JS.API.STREAM.INFO.{name}")
+
+    def rows(self, name: str) -> list[Message]:
+        """All messages of a stream."""
+        store = self.js.streams[name].store
+        return store.run(0, store.messages, b"", store.last_seq).messages()
 
     def pass_time(self, seconds: float) -> None:
         for _ in range(round(seconds * 4)):

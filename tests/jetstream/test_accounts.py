@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from jetstream_py.api.service import VERBS as TABLE
-from jetstream_py.engine.consumers import short_hash
+from jetstream_py.engine.naming import short_hash
 from tests.differential.transcript import assert_same
 from tests.jetstream import pulling
 from tests.jetstream.members import SYSTEM, Member, Members, account, accounts, reload

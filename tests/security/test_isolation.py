@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from jetstream_py.engine.consumers import short_hash
+from jetstream_py.engine.naming import short_hash
 from tests.monitor.test_view_server import ask as view
 from tests.monitor.test_view_server import basic
 from tests.support.raw import RawClient

@@ -1,0 +1,173 @@
+"""Mirrors and sources on a clock moved by hand: what nats-server takes long for, and what it does not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jetstream_py import limits
+from jetstream_py.engine.origin import without_demands
+from jetstream_py.engine.remote import Delivery, parse_reply
+from tests.engine.world import SECOND, World
+
+MIRROR = {"name": "O"}
+STORAGES = pytest.mark.parametrize("storage", ["file", "memory"])
+
+
+def publish(world: World, subject: str, *datas: bytes) -> None:
+    for data in datas:
+        world.send(subject, data)
+    world.settle()
+    world.answers()
+
+
+def datas(world: World, name: str) -> list[bytes]:
+    return [message.data for message in world.rows(name)]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@STORAGES
+def test_an_origin_that_appears_later(world: World, storage: str) -> None:
+    world.make("M", mirror=MIRROR, storage=storage)
+    world.make("S", sources=[MIRROR], storage=storage)
+    error = {"code": 404, "err_code": 10059, "description": "stream not found"}
+    assert world.info("M")["mirror"] == {"name": "O", "lag": 0, "active": -1, "error": error}
+    world.make("O", subjects=["o"], storage=storage)
+    publish(world, "o", b"1", b"2")
+    assert datas(world, "M") == datas(world, "S") == [b"1", b"2"]
+    assert "error" not in world.info("M")["mirror"]
+
+
+@STORAGES
+def test_an_origin_that_is_made_again(world: World, storage: str) -> None:
+    """A source takes it from its beginning, a mirror goes on."""
+    world.make("M", mirror=MIRROR, storage=storage)
+    world.make("S", sources=[MIRROR], storage=storage)
+    for kind in (b"a", b"b"):
+        world.make("O", subjects=["o"], storage=storage)
+        publish(world, "o", *(kind + b"%d" % i for i in range(3)))
+        world.bench.clock.advance(1)
+        world.ask("$JS.API.STREAM.DELETE.O")
+        assert world.info("S")["sources"][0]["error"]["err_code"] == 10059
+    assert datas(world, "S") == [b"a0", b"a1", b"a2", b"b0", b"b1", b"b2"]
+    assert datas(world, "M") == [b"a0", b"a1", b"a2"]
+
+
+@pytest.mark.parametrize("kind", ["mirror", "sources"])
+def test_a_full_copy_goes_on_when_there_is_room(world: World, kind: str) -> None:
+    world.make("O", subjects=["o"])
+    config = {"mirror": MIRROR} if kind == "mirror" else {"sources": [MIRROR]}
+    world.make("C", **config, max_msgs=2, discard="new")
+    publish(world, "o", *(b"%d" % i for i in range(5)))
+    assert datas(world, "C") == [b"0", b"1"]
+    link = world.info("C")[kind]
+    assert (link if kind == "mirror" else link[0])["lag"] == 1
+    world.ask("$JS.API.STREAM.PURGE.C")
+    world.pass_time(limits.FEED_RETRY)
+    assert datas(world, "C") == [b"2", b"3"]
+
+
+def test_an_origin_longer_than_a_slice(world: World) -> None:
+    world.make("O", subjects=["o"])
+    count = 2 * limits.FEED_RUN + 10
+    publish(world, "o", *(b"%d" % i for i in range(count)))
+    world.make("M", mirror=MIRROR)
+    world.make("S", sources=[MIRROR])
+    world.settle()
+    assert world.rows("M") == world.rows("O")
+    assert datas(world, "S") == datas(world, "O")
+
+
+def test_activity_is_heard_of_every_second(world: World) -> None:
+    world.make("O", subjects=["o"])
+    world.make("M", mirror=MIRROR)
+    world.bench.clock.advance(2.25)
+    assert world.info("M")["mirror"]["active"] == SECOND // 4
+    world.ask("$JS.API.STREAM.DELETE.O")
+    world.bench.clock.advance(5)
+    assert world.info("M")["mirror"]["active"] == SECOND // 4 + 5 * SECOND
+
+
+def test_retention_may_change_under_a_source(world: World) -> None:
+    world.make("O", subjects=["o"])
+    world.make("S", sources=[MIRROR])
+    publish(world, "o", b"1")
+    body = b'{"name":"O","subjects":["o"],"retention":"interest"}'
+    world.ask("$JS.API.STREAM.UPDATE.O", body)
+    world.settle()
+    assert world.info("O")["state"]["consumer_count"] == 1  # now there is one that holds messages
+    publish(world, "o", b"2")
+    assert datas(world, "S") == [b"1", b"2"]
+    world.pass_time(3)
+    assert datas(world, "O") == []
+    world.ask("$JS.API.STREAM.UPDATE.O", body.replace(b"interest", b"limits"))
+    world.settle()
+    publish(world, "o", b"3")
+    assert datas(world, "S") == [b"1", b"2", b"3"]
+
+
+def test_a_queue_and_its_copy_after_a_crash(tmp_path: Path) -> None:
+    """Copied, but not acked when the server died: it comes again and is known."""
+    world = World(tmp_path)
+    world.make("O", subjects=["o"], retention="workqueue")
+    world.make("S", sources=[MIRROR])
+    publish(world, "o", b"1", b"2")
+    assert datas(world, "S") == [b"1", b"2"]
+    assert len(world.rows("O")) == 2
+    world.crash()
+    world = World(tmp_path, age=10)
+    publish(world, "o", b"3")
+    world.pass_time(4)
+    assert datas(world, "S") == [b"1", b"2", b"3"]
+    assert world.rows("O") == []
+    world.ask("$JS.API.STREAM.DELETE.S")
+    world.settle()
+    assert world.info("O")["state"]["consumer_count"] == 0
+    world.close()
+
+
+def test_positions_of_removed_sources_are_few(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REMOVED_SOURCES", 3)
+    world.make("O", subjects=["o.>"])
+    world.make("S", sources=[MIRROR])
+    publish(world, "o.1", b"1")
+    for i in range(10):
+        body = b'{"name":"S","sources":[{"name":"O","filter_subject":"o.%d"}]}' % i
+        world.ask("$JS.API.STREAM.UPDATE.S", body)
+        world.settle()
+        publish(world, f"o.{i}", b"%d" % i)
+    prefix = b"o%08x" % world.js.streams["S"].store.sid
+    assert 0 < len(world.store.meta_items(prefix)) <= 4
+    world.ask("$JS.API.STREAM.DELETE.S")
+    assert world.store.meta_items(prefix) == []
+
+
+def test_headers_that_demand_something() -> None:
+    block = b"NATS/1.0\r\nA: b\r\nNats-Expected-Stream: O\r\nNats-Batch-Id: 1\r\nC: d\r\n\r\n"
+    assert without_demands(block) == b"NATS/1.0\r\nA: b\r\nC: d\r\n\r\n"
+    assert without_demands(b"NATS/1.0\r\nNats-Expected-Stream: O\r\n\r\n") == b""
+    assert without_demands(b"NATS/1.0\r\nA: Nats-Expected-\r\n\r\n") == (
+        b"NATS/1.0\r\nA: Nats-Expected-\r\n\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        (b"$JS.ACK.S.C.1.7.3.99.4", Delivery(7, 3, 99, 4)),
+        (b"$JS.ACK.hub.Acc.S.C.1.7.3.99.4", Delivery(7, 3, 99, 4)),
+        (b"$JS.ACK.hub.Acc.S.C.1.7.3.99.4.x", Delivery(7, 3, 99, 4)),
+        (b"$JS.ACK.S.C.1.a.3.99.4", None),
+        (b"$JS.ACK.S.C.1.7", None),
+        (b"", None),
+    ],
+)
+def test_replies(reply: bytes, found: Delivery | None) -> None:
+    assert parse_reply(reply) == found
