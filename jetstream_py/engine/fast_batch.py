@@ -211,7 +211,6 @@ class FastBatches:
 
     def _send(self, reply: bytes, data: bytes) -> None:
         shared = self._stream.shared
-        shared.outbox.commit_soon()
         shared.outbox.send(shared.bus, reply, data)
 
 

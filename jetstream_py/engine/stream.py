@@ -217,6 +217,7 @@ class Stream:
         """One message, whatever it asks for."""
         if reply.endswith(SUFFIX):
             self._fast.publish(subject, reply, headers, data)
+            self.shared.outbox.commit_soon()  # most of them are not answered
             return
         wants_ack = reply and not self.config.no_ack
         batched = hdr.BATCH_ID in headers and hdr.get(headers, hdr.BATCH_ID)
