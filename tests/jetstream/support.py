@@ -44,7 +44,7 @@ VOLATILE = [
     (TIME, "<time>"),
     (re.compile(r'("(?:id|server)":)"[^"]+"'), r'\1"<name>"'),
     (re.compile(r'("(?:id|rtt|ack_time|pause_remaining|active)":)\d+'), r"\1<number>"),
-    (re.compile(r"(JS_(?:SRC|MIRROR)_|\.[SM]\.)[0-9A-Za-z]{8}"), r"\1<hash>"),
+    (re.compile(r"(JS_(?:SRC|MIRROR)_|\.[SM]\.)[0-9A-Za-z]{8}\b"), r"\1<hash>"),
     (re.compile(r'("bytes":)\d+(,"client")'), r"\1<number>\2"),
     (re.compile(r"(\$JS\.SNAPSHOT\.[A-Z]+\.[^. ]+\.)[0-9A-Za-z]{22}"), r"\1<id>"),
     (re.compile(r"(\$JS\.ACK(?:\.[^. ]+){5,7}\.)\d{19}(\.\d+)"), r"\1<ts>\2"),
