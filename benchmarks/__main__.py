@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks import disk, report
 from benchmarks.cases import Case
 from benchmarks.compare import Contender, Effort, Outcome, compare, contenders
-from benchmarks.loadgen import CORE_MODES, JS_MODES, READ_MODES
+from benchmarks.loadgen import BATCH_MODES, CORE_MODES, JS_MODES, READ_MODES
 from benchmarks.reading import KEYS
 from benchmarks.restart import Restart, measure_restarts
 from benchmarks.servers import COMMANDS, NATS, NATS_ALWAYS, OURS, unwind_on_sigterm
@@ -27,8 +27,12 @@ JS_SUBJECTS: Final = (1, 200)
 RESTART: Final = "js-restart"
 RESTART_LARGE: Final = "js-restart-10m"  # takes minutes to fill: only when it is asked for by name
 LARGE: Final = 10_000_000
-GROUPS: Final = {"core": CORE_MODES, "js": (*JS_MODES, RESTART), "read": READ_MODES}
-MODES: Final = (*CORE_MODES, *JS_MODES, RESTART, RESTART_LARGE, *READ_MODES)
+GROUPS: Final = {
+    "core": CORE_MODES,
+    "js": (*JS_MODES, *BATCH_MODES, RESTART),
+    "read": READ_MODES,
+}
+MODES: Final = (*CORE_MODES, *JS_MODES, *BATCH_MODES, RESTART, RESTART_LARGE, *READ_MODES)
 # Modes whose cost does not grow with the payload enough to be worth a second row.
 _ONE_SIZE: Final = ("js-pull-1x2", "js-pull-100x2", "js-sparse", "js-catchup", "js-catchup-pull")
 
@@ -74,7 +78,7 @@ JETSTREAM: Final = Plan(
     servers=f"{OURS},{NATS},{NATS_ALWAYS}",
     cases=[
         case
-        for mode in JS_MODES
+        for mode in (*JS_MODES, *BATCH_MODES)
         for size in SIZES
         for n in JS_SUBJECTS
         if not (case := Case(mode, size, n)).reads or n > 1  # One last message needs no search.
@@ -89,7 +93,7 @@ JETSTREAM: Final = Plan(
 QUICK_JETSTREAM: Final = replace(
     JETSTREAM,
     cases=[
-        *(Case(mode, 128, 200) for mode in JS_MODES),
+        *(Case(mode, 128, 200) for mode in (*JS_MODES, *BATCH_MODES)),
         *(Case("js-pub-5000", size, 1) for size in SIZES),
     ],
     rounds=3,
@@ -188,7 +192,7 @@ def _plans(options: argparse.Namespace) -> list[Plan]:
     plans: list[Plan] = []
     if not set(options.modes).isdisjoint(CORE_MODES):
         plans.append(replace(_chosen(core, options), starts=options.starts or core.starts))
-    if not set(options.modes).isdisjoint((*JS_MODES, RESTART, RESTART_LARGE)):
+    if not set(options.modes).isdisjoint((*JS_MODES, *BATCH_MODES, RESTART, RESTART_LARGE)):
         plan = _chosen(streams, options)
         plans.append(replace(plan, restart_messages=_restart_messages(streams, options)))
     if not set(options.modes).isdisjoint(READ_MODES):

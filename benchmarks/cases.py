@@ -16,8 +16,15 @@ TIMEOUT: Final = 20.0
 _RARE: Final = 100_000
 _RARE_IN_TESTS: Final = 1_000
 _BY_LATENCY: Final = ("reqrep-1", "reqrep-1-core", "js-pub-1", "js-sparse", "kv-put-1")
-# What to deliver there depends on filters, or on what another client publishes.
-_NO_CEILING: Final = ("js-filter", "js-sparse", "js-live", "kv-watch")
+# What to deliver there depends on filters, or on what another client publishes, or on the batch.
+_NO_CEILING: Final = (
+    "js-filter",
+    "js-sparse",
+    "js-live",
+    "kv-watch",
+    "js-pub-batch",
+    "js-pub-fast",
+)
 _WRITING: Final = ("js-pub", "js-live", "kv-put")
 
 
@@ -58,6 +65,12 @@ class Case:
     @property
     def storage(self) -> str:
         return MEMORY if self.mode.endswith("-mem") else FILE
+
+    @property
+    def config(self) -> dict[str, object]:
+        """What its stream has to allow."""
+        wanted = {"js-pub-batch": "allow_atomic", "js-pub-fast": "allow_batched"}.get(self.mode)
+        return {wanted: True} if wanted else {}
 
     @property
     def reads(self) -> bool:

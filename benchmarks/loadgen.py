@@ -16,6 +16,7 @@ from typing import Final
 from benchmarks import procfs, reading, wire
 from benchmarks.cases import TIMEOUT, Case, Cast, Run
 from benchmarks.crew import Report, WorkerFailed, crew, perform
+from benchmarks.roles.batches import AtomicPublisher, FastPublisher
 from benchmarks.roles.bulk import Publisher, Subscriber
 from benchmarks.roles.request import LatencyRequester, Requester, Responder
 from benchmarks.roles.streams import LatencyPublisher, StreamPublisher, StreamReader
@@ -31,6 +32,8 @@ _PILOT_MESSAGES: Final = {
     "js-pub-5000": 5_000,
     "js-pub-5000-mem": 20_000,
     "js-pub-100": 1_000,
+    "js-pub-batch": 5_000,
+    "js-pub-fast": 5_000,
     "js-get": 2_000,
     "js-last": 2_000,
     "js-direct": 2_000,
@@ -47,6 +50,8 @@ _MOST_MESSAGES: Final = {
     "js-pub-5000-mem": 2_000_000,
     "js-pub-100": 2_000_000,
     "js-pub-1": 50_000,
+    "js-pub-batch": 1_000_000,
+    "js-pub-fast": 1_000_000,
     "js-get": 500_000,
     "js-last": 500_000,
     "js-direct": 500_000,
@@ -54,6 +59,7 @@ _MOST_MESSAGES: Final = {
 }
 _MOST_ANY: Final = 20_000_000
 _GET_WINDOW: Final = 100
+_BATCH_WINDOW: Final = 4  # atomic batches without an answer
 
 
 def run_case(server: Server, case: Case, messages: int, timeout: float = 0.0) -> Run:
@@ -68,7 +74,7 @@ def run_case(server: Server, case: Case, messages: int, timeout: float = 0.0) ->
     with ExitStack() as stack:
         # The null server has no streams: it takes every message and keeps none.
         real = case.jetstream and server.store
-        home = stack.enter_context(stream(server, case.storage)) if real else None
+        home = stack.enter_context(stream(server, case.storage, **case.config)) if real else None
         reports, used = _played(server, case, cast, timeout)
         return _measured(reports, used, _kept(home, case, reports) if home else 0)
 
@@ -176,6 +182,19 @@ def _publishes(window: int) -> Callable[[int, Case, int, float], Cast]:
     return cast
 
 
+def _batches(port: int, case: Case, messages: int, timeout: float) -> Cast:
+    common: dict[str, object] = {
+        "port": port,
+        "load": case.load,
+        "count": messages,
+        "timeout": timeout,
+    }
+    if case.mode == "js-pub-fast":
+        return [(FastPublisher, common)]
+    window = {"window": _BATCH_WINDOW, "keep_replies": case.verify}
+    return [(AtomicPublisher, common | window)]
+
+
 def _gets(kind: str) -> Callable[[int, Case, int, float], Cast]:
     def cast(port: int, case: Case, messages: int, timeout: float) -> Cast:
         args: dict[str, object] = {
@@ -211,7 +230,12 @@ _JS_CASTS: Final[dict[str, Callable[[int, Case, int, float], Cast]]] = {
     "js-direct": _gets("direct"),
     "js-direct-last": _gets("direct-last"),
 }
-_CASTS: Final = _CORE_CASTS | _JS_CASTS
+_BATCH_CASTS: Final[dict[str, Callable[[int, Case, int, float], Cast]]] = {
+    "js-pub-batch": _batches,
+    "js-pub-fast": _batches,
+}
+_CASTS: Final = _CORE_CASTS | _JS_CASTS | _BATCH_CASTS
 CORE_MODES: Final = tuple(_CORE_CASTS)
 JS_MODES: Final = tuple(_JS_CASTS)
+BATCH_MODES: Final = tuple(_BATCH_CASTS)
 READ_MODES: Final = tuple(reading.MODES)

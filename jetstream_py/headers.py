@@ -25,6 +25,8 @@ KV_OPERATION: Final = b"KV-Operation"
 INCREMENT: Final = b"Nats-Incr"
 COUNTER_SOURCES: Final = b"Nats-Counter-Sources"
 BATCH_ID: Final = b"Nats-Batch-Id"
+BATCH_SEQUENCE: Final = b"Nats-Batch-Sequence"
+BATCH_COMMIT: Final = b"Nats-Batch-Commit"
 SCHEDULE: Final = b"Nats-Schedule"
 SCHEDULE_TARGET: Final = b"Nats-Schedule-Target"
 SCHEDULE_SOURCE: Final = b"Nats-Schedule-Source"
@@ -76,6 +78,8 @@ def without_status(block: bytes) -> bytes:
 
 def without(block: bytes, name: bytes) -> bytes:
     """A block without any header of this name; nothing, if there was no other."""
+    if name not in block:
+        return block
     start, *lines = block.split(b"\r\n")
     rest = [line for line in lines if not line.startswith(name + b":")]
     return b"\r\n".join([start, *rest]) if any(rest) or start != START else b""

@@ -156,6 +156,22 @@ JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are writt
 JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
 
+# -- batches ---------------------------------------------------------------------------------------
+# How many and how long are nats-server's, which clients know; `jetstream.limits.batch` may say otherwise.
+BATCH_ID: Final = 64  # bytes
+BATCH_DIGITS: Final = 20  # of a number in a batch
+BATCH_PER_STREAM: Final = 50  # atomic batches at once
+BATCH_TOTAL: Final = 1_000
+BATCH_MSGS: Final = 1_000  # messages of an atomic batch
+BATCH_TIMEOUT: Final = 10.0  # seconds without a message
+BATCH_BYTES: Final = 256 * 1024 * 1024  # all open atomic batches together: they wait in memory ...
+BATCH_OVERHEAD: Final = 256  # ... where a message costs so much beside its bytes
+FAST_BATCH_PER_STREAM: Final = 1_000
+FAST_BATCH_TOTAL: Final = 50_000
+FAST_BATCH_FLOW: Final = 500  # messages between acks, shared by the fast batches of a stream
+FAST_BATCH_DEFAULT: Final = 10  # ... for a publisher that does not say what it wants
+FAST_BATCH_MOST: Final = 65_535  # ... which cannot be more than this
+
 # -- TTLs of messages ------------------------------------------------------------------------------
 TTL_CACHE: Final = 256  # spellings that are remembered
 TTL_CHUNK: Final = 10  # bits: deadlines are remembered for so many sequences together ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.roles.base import Role
+from benchmarks.roles.batches import AtomicPublisher, FastPublisher
 from benchmarks.roles.bulk import Publisher, Subscriber
 from benchmarks.roles.consumers import ConsumerCrowd
 from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
@@ -31,6 +32,8 @@ ROLES: dict[str, Callable[..., Role]] = {
         StreamPublisher,
         LatencyPublisher,
         StreamReader,
+        AtomicPublisher,
+        FastPublisher,
         Puller,
         Pullers,
         PushReader,

@@ -30,6 +30,16 @@ class StreamAction(msgspec.Struct, omit_defaults=True):
     domain: str = ""
 
 
+class BatchAbandoned(msgspec.Struct, omit_defaults=True, kw_only=True):
+    type: str
+    id: str
+    timestamp: str
+    stream: str
+    domain: str = ""
+    batch: str
+    reason: str
+
+
 class Backup(Wire):
     """The beginning or the end of a snapshot or a restore."""
 
@@ -66,6 +76,21 @@ def stream_action(js: JetStream, name: str, action: str) -> None:
             _TYPE + "stream_action", js.new_id(), now, name, action, js.settings.domain
         )
         js.outbox.send(js.bus, subject, msgspec.json.encode(advisory))
+
+
+def batch_abandoned(js: JetStream, name: str, batch: str, reason: str) -> None:
+    subject = _SUBJECT + b"STREAM.BATCH_ABANDONED." + name.encode()
+    if js.bus.has_interest(subject):
+        advisory = BatchAbandoned(
+            type=_TYPE + "stream_batch_abandoned",
+            id=js.new_id(),
+            timestamp=time_text(js.clock.now_ns()),
+            stream=name,
+            domain=js.settings.domain,
+            batch=batch,
+            reason=reason,
+        )
+        js.outbox.send(js.bus, subject, escape_json(msgspec.json.encode(advisory)))
 
 
 class BackupEvents:

@@ -21,7 +21,7 @@ from jetstream_py.api.types import (
     StreamInfo,
     StreamState,
 )
-from jetstream_py.gotext import escape_json, quote
+from jetstream_py.gotext import escape_json, quote, wire_text
 
 TYPE: Final = "io.nats.jetstream.api.v1."
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -172,6 +172,16 @@ def pub_ack_start(stream: str, domain: str = "") -> bytes:
 def pub_ack_error(stream: str, fault: ApiError) -> bytes:
     """What a publisher gets instead; it never names the domain."""
     return encode(_Refused(error=fault.body, stream=stream))
+
+
+def pub_ack_batch(ack: bytes, batch: bytes, count: int) -> bytes:
+    """A PubAck for the last message of a batch, and so for all of them."""
+    return ack[:-1] + b',"batch":%b,"count":%d}' % (quote(wire_text(batch)).encode(), count)
+
+
+def fast_error(seq: int, fault: ApiError) -> bytes:
+    """What the publisher of a fast batch hears of a message that was refused."""
+    return b'{"type":"err","seq":%d,"error":%b}' % (seq, encode(fault.body))
 
 
 def joined(*objects: Wire) -> bytes:

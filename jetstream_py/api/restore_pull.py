@@ -100,8 +100,14 @@ class Restore:
             self._events.ended(self._size)
             return
         self._queue.append((data, reply))
+        self._soon()
+
+    def _soon(self) -> None:
+        """Between two commits: what is staged for one of them is no more than a turn's work."""
         if not self._scheduled:
-            self._turn()
+            self._scheduled = True
+            store = self._js.store
+            (store.when_idle if store.busy else self._js.shared.soon)(self._turn)
 
     def _turn(self) -> None:
         """Unpack some of what has arrived."""
@@ -123,12 +129,10 @@ class Restore:
                 self._size += len(data)
                 self._check_room()
                 self._js.outbox.send(self._acks, reply, b"")
+        self._js.outbox.commit_soon()
         if self._queue:
-            self._scheduled = True
-            self._js.outbox.commit_soon()
-            self._js.shared.soon(self._turn)
+            self._soon()
         else:
-            self._js.outbox.commit_soon()
             self._wait()
 
     def _unpack(self, data: bytes) -> Iterator[Entry | None]:

@@ -8,6 +8,7 @@ leaves when the change is on disk.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from jetstream_py.api import advisories, consumers, level, messages, snapshots, streams
@@ -160,6 +161,7 @@ class ApiService:
         self.total = 0
         self.errors = 0
         self.events = js.shared.events = ConsumerEvents(js)
+        js.shared.batch_abandoned = partial(advisories.batch_abandoned, js)
         self.backups = Backups(js)
         self._subs = [js.bus.subscribe(API + b">", self.request)]
         self._domain = b"$JS.%b.API." % js.settings.domain.encode()

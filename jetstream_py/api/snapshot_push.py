@@ -49,7 +49,8 @@ class Snapshot:
         self._subject = subject
         self._chunk = chunk
         self._events = events
-        self._free = max(1, window // chunk)  # chunks that may leave before an ack comes
+        self._window = max(1, window // chunk)
+        self._free = self._window  # chunks that may leave before an ack comes
         self._sent = 0
         self._out = bytearray(s2.START)
         self._ready = False  # somebody listens, or nobody will
@@ -69,7 +70,7 @@ class Snapshot:
 
     def _acked(self, *message: object) -> None:
         """Any ack lets another chunk go; what it says does not matter, as with nats-server."""
-        self._free += 1
+        self._free = min(self._free + 1, self._window)
         self._soon()
 
     def _wait(self, seconds: float | None, then: Callable[[], None] | None = None) -> None:

@@ -55,6 +55,8 @@ def engine_settings(options: Options) -> Settings:
     given = options.jetstream.settings
     found = given.get("limits")
     most = found if isinstance(found, dict) else {}
+    found = most.get("batch")
+    batch = found if isinstance(found, dict) else {}
     return Settings(
         domain=str(given.get("domain") or ""),
         strict=given.get("strict") is not False,
@@ -65,6 +67,10 @@ def engine_settings(options: Options) -> Settings:
         max_ack_pending=_number(most.get("max_ack_pending")),
         max_request_batch=_number(most.get("max_request_batch")),
         max_ha_assets=_number(most.get("max_ha_assets")),
+        batch_per_stream=max(0, _number(batch.get("max_inflight_per_stream"))),
+        batch_total=max(0, _number(batch.get("max_inflight_total"))),
+        batch_msgs=max(0, _number(batch.get("max_msgs"))),
+        batch_timeout=_seconds(batch.get("timeout")),
     )
 
 
@@ -259,6 +265,10 @@ class JetStreamPart:
             "max_ack_pending": settings.max_ack_pending,
             "max_ha_assets": settings.max_ha_assets,
             "max_duplicate_window": settings.duplicate_window,
+            "max_batch_inflight_per_stream": settings.batch_per_stream,
+            "max_batch_inflight_total": settings.batch_total,
+            "max_batch_size": settings.batch_msgs,
+            "max_batch_timeout": round(settings.batch_timeout * 1e9),
             "default_max_consumers": _CONSUMERS,
         }
         return {name: limit for name, limit in found.items() if limit}

@@ -20,6 +20,9 @@ def varint(value: int) -> bytes:
 
 def read_uvarint(data: bytes | bytearray, at: int) -> tuple[int, int]:
     """The number at a position, and the position after it. `IndexError`: there must be more."""
+    value = data[at]
+    if value < 0x80:  # most of them
+        return value, at + 1
     value = shift = 0
     while True:
         byte = data[at]

@@ -79,7 +79,7 @@ LIMIT_KEYS: Final[Table] = table(
     _kept("max_ha_assets", kinds.INTEGER, "no effect on a single server"),
     _kept("max_request_batch", kinds.INTEGER, "most messages of a pull request"),
     _kept("duplicate_window", kinds.DURATION, "longest window of a stream"),
-    _kept("batch", _settings(BATCH_KEYS, "jetstream.limits.batch."), "limits of atomic batches"),
+    _kept("batch", _settings(BATCH_KEYS, "jetstream.limits.batch."), "limits of batches"),
 )
 
 _SIZE: Final = kinds.STORAGE_SIZE

@@ -75,7 +75,7 @@ def read(data: bytes) -> Restored:
     """Raises `ArchiveError`."""
     try:
         record = _decode(data)
-    except msgspec.MsgspecError as fault:
+    except (msgspec.MsgspecError, UnicodeError) as fault:
         raise ArchiveError(f"a consumer cannot be read: {fault}") from None
     state = record.state
     delivered, floor = state.delivered, state.ack_floor

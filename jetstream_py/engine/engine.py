@@ -16,6 +16,7 @@ from jetstream_py.api.types import StreamConfig
 from jetstream_py.engine import expiry, journal, schedule, source
 from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
+from jetstream_py.engine.open_batches import Inflight, atomic_limits, fast_limits
 from jetstream_py.engine.outbox import Outbox
 from jetstream_py.engine.quota import Tally
 from jetstream_py.engine.settings import Settings
@@ -79,6 +80,8 @@ class Engine:
             most or {}
         )  # bytes that streams of a kind may have together, if there is a limit
         self.tally = Tally(self.streams)
+        self.atomic = Inflight(atomic_limits(settings))
+        self.fast = Inflight(fast_limits(settings))
         self.accounts: dict[str, JetStream] = {}
         self._news: list[Stream] = []
         self._flying_news: list[Stream] = []  # of the commit under way

@@ -25,8 +25,6 @@ def check_expectations(stream: Stream, subject: bytes, headers: Fields, data: by
     """Everything that is checked before the message id is looked up. When a schedule is due; None: it is
     none."""
     config = stream.config
-    if headers.get(hdr.BATCH_ID):
-        raise error(10174)
     check_increment(config, headers, data)
     expected = headers.get(hdr.EXPECTED_STREAM)
     if expected and expected != config.name.encode():
@@ -36,7 +34,7 @@ def check_expectations(stream: Stream, subject: bytes, headers: Fields, data: by
         raise error(10166)  # what is no TTL at all is refused later, with another error
     _check_subject_sequence(stream, subject, headers)
     expected = headers.get(hdr.EXPECTED_LAST_SEQ)
-    if expected and _number(expected) != stream.store.last_seq:
+    if expected and expected_number(expected) != stream.store.last_seq:
         raise error(10071, seq=stream.store.last_seq)
     due = check_schedule(stream, subject, headers)
     check_end(stream, subject, headers)
@@ -53,7 +51,7 @@ def _check_subject_sequence(stream: Stream, subject: bytes, headers: Fields) -> 
             raise error(10193)
         return
     last = stream.store.last(other or subject)
-    if _number(expected) != last:
+    if expected_number(expected) != last:
         raise error(10071, seq=last)
 
 
@@ -70,7 +68,7 @@ def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
     return rollup
 
 
-def _number(text: bytes) -> int:
+def expected_number(text: bytes) -> int:
     """A sequence; what is none equals no sequence."""
     digits = text.removeprefix(b"+")
     return int(digits) if digits.isdigit() and len(digits) <= 20 else -1

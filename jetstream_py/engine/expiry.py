@@ -59,7 +59,7 @@ def prefix(sid: int) -> bytes:
     return b"t%08x" % sid
 
 
-class Schedule:
+class Lifetimes:
     """The deadlines of messages that are stored before their stream is open."""
 
     def __init__(self) -> None:
@@ -114,10 +114,10 @@ class Expiry:
         self._expire_old()
         self._arm_ttl()
 
-    def adopt(self, schedule: Schedule) -> None:
+    def adopt(self, lifetimes: Lifetimes) -> None:
         """Of a stream that was restored: `recover` is next."""
-        self._table = schedule.table
-        if schedule.never:
+        self._table = lifetimes.table
+        if lifetimes.never:
             self._never = True
             self._put(b"never", b"\1")
         self._save()

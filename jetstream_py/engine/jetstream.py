@@ -25,7 +25,7 @@ from jetstream_py.subject import overlap
 
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer_record import Restored
-    from jetstream_py.engine.expiry import Schedule
+    from jetstream_py.engine.expiry import Lifetimes
     from jetstream_py.store import StreamStore
 
 
@@ -144,13 +144,13 @@ class JetStream:
         config: StreamConfig,
         store: StreamStore,
         created: int,
-        schedule: Schedule,
+        lifetimes: Lifetimes,
         consumers: Iterable[Restored],
     ) -> Stream:
         """What a restore has gathered becomes a stream."""
         self.check_addition(config)
         stream = Stream(self.shared, config, store, created)
-        stream.expiry.adopt(schedule)
+        stream.expiry.adopt(lifetimes)
         stream.recover()
         for restored in consumers:
             stream.consumers.restore(restored)

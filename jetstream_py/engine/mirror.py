@@ -37,7 +37,7 @@ class MirrorIntake(Intake):
         rollup, ttl = self._wishes(headers)
         msg_id = (hdr.get(headers, hdr.MSG_ID) or b"") if headers else b""
         name = stream.renamed(self._origin.renamed(subject))
-        stream.place(name, headers, data, msg_id, rollup, ttl, at=Place(seq, ts))
+        stream.keep(name, headers, data, msg_id, rollup, ttl, at=Place(seq, ts))
 
     def _settle(self) -> None:
         """It is the last sequence of the stream."""

@@ -19,7 +19,7 @@ from jetstream_py.backup import archive
 from jetstream_py.backup.errors import ArchiveError
 from jetstream_py.engine import consumer_record
 from jetstream_py.engine.engine import Stored
-from jetstream_py.engine.expiry import Schedule
+from jetstream_py.engine.expiry import Lifetimes
 from jetstream_py.engine.stream import MAX_HEADERS
 from jetstream_py.subject import is_valid_literal
 
@@ -54,7 +54,7 @@ class Restoration:
         stored = Stored(self._created, config, js.account, restoring=True)
         memory = config.storage == "memory"
         self.store = js.store.create(msgspec.json.encode(stored), memory)
-        self._schedule = Schedule()
+        self._lifetimes = Lifetimes()
         self._state: _State | None = None
         self._consumers: dict[str, bytes] = {}
         self._weight = 0  # bytes of these
@@ -75,7 +75,7 @@ class Restoration:
             raise ArchiveError("expected state.json first")
         try:
             state = msgspec.json.decode(entry.data, type=_State)
-        except msgspec.MsgspecError as fault:
+        except (msgspec.MsgspecError, UnicodeError) as fault:
             raise ArchiveError(f"state.json cannot be read: {fault}") from None
         if not (0 <= state.first_seq < _LARGEST and 0 <= state.last_seq < _LARGEST):
             raise ArchiveError("state.json has a number that cannot be")
@@ -96,13 +96,13 @@ class Restoration:
             raise ArchiveError(f"message sequence {seq} out of order")
         if seq >= _LARGEST or not 0 <= ts < _LARGEST:
             raise ArchiveError("a message has a number that cannot be")
-        if not is_valid_literal(subject) or b" " in subject or len(headers) > MAX_HEADERS:
-            raise ArchiveError(f"message sequence {seq} has a bad subject or bad headers")
-        if headers and not (headers.startswith(b"NATS/1.0") and headers.endswith(b"\r\n\r\n")):
+        if not is_valid_literal(subject) or subject.split() != [subject]:
+            raise ArchiveError(f"message sequence {seq} has a bad subject")
+        if headers and not _are_headers(headers):
             raise ArchiveError(f"message sequence {seq} has bad headers")
         self.store.append(subject, headers, data, ts, seq)
         if headers and self.config.allow_msg_ttl:
-            self._schedule.add(seq, ts, headers, self._created)
+            self._lifetimes.add(seq, ts, headers, self._created)
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class Restoration:
             store.start_at(state.first_seq)
         if state.last_seq > store.last_seq:
             store.skip(state.last_seq - store.last_seq)
-        return self._js.adopt(self.config, store, self._created, self._schedule, consumers)
+        return self._js.adopt(self.config, store, self._created, self._lifetimes, consumers)
 
     def _checked(self, name: str, check: CheckConsumer) -> consumer_record.Restored:
         found = consumer_record.read(self._consumers[name])
@@ -131,3 +131,8 @@ class Restoration:
         """It comes to nothing."""
         self._js.store.delete(self.store.sid)
         self._js.outbox.commit_soon()
+
+
+def _are_headers(block: bytes) -> bool:
+    whole = block.startswith(b"NATS/1.0") and block.endswith(b"\r\n\r\n")
+    return whole and len(block) <= MAX_HEADERS

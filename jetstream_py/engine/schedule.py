@@ -14,7 +14,7 @@ Those that are due together go in the order in which they were stored, in slices
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -112,8 +112,11 @@ def _is_literal(name: bytes) -> bool:
     return subject.is_valid(name) and subject.is_literal(name)
 
 
-def check_end(stream: Stream, name: bytes, headers: Fields) -> None:
-    """A publish may end a schedule, as the last message of one does."""
+def check_end(
+    stream: Stream, name: bytes, headers: Fields, batch: Mapping[bytes, tuple[bytes, bytes]] = {}
+) -> None:
+    """A publish may end a schedule, as the last message of one does. `batch` has the newest messages that
+    are to be stored before it, by subject."""
     scheduler, following = headers.get(hdr.SCHEDULER), headers.get(hdr.SCHEDULE_NEXT)
     if not scheduler and not following:
         return
@@ -124,8 +127,9 @@ def check_end(stream: Stream, name: bytes, headers: Fields) -> None:
         raise fault
     if not stream.config.allow_msg_schedules:
         raise error(E.MESSAGE_SCHEDULES_DISABLED)
-    last = stream.store.newest(scheduler)
-    if last is not None and not hdr.get(last.headers, hdr.SCHEDULE):
+    last = stream.store.newest(scheduler) if scheduler not in batch else None
+    block = last.headers if last is not None else batch.get(scheduler, (None,))[0]
+    if block is not None and not hdr.get(block, hdr.SCHEDULE):
         raise fault
 
 
@@ -167,14 +171,16 @@ class Schedules:
         return len(self._table)
 
     def configure(self, config: StreamConfig) -> None:
-        """The first time that schedules are allowed, those that are there already are looked for."""
+        """The first time that schedules are allowed, as in a stream that was restored, those that are there
+        already are looked for. Nobody knows what they have missed: those that repeat go on from now."""
         if not config.allow_msg_schedules or self._known:
             return
         self._known = True
         self._put(b"known", b"\1")
+        now = self._shared.clock.now_ns()
         for message in self._store.headed(self._store.first_seq, self._store.last_seq):
             plan = self._plan(hdr.fields(message.headers))
-            due = plan.due(message.ts) if plan is not None else None
+            due = plan.due(now) if plan is not None else None
             if due is not None and self._store.last(message.subject) == message.seq:
                 self.note(message.subject, message.seq, due)
 

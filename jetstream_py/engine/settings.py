@@ -19,3 +19,8 @@ class Settings:
     max_ack_pending: int = 0
     max_request_batch: int = 0
     max_ha_assets: int = 0
+    # of batches, 0 for those in `limits`
+    batch_per_stream: int = 0
+    batch_total: int = 0
+    batch_msgs: int = 0
+    batch_timeout: float = 0.0  # seconds

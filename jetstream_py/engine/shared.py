@@ -105,7 +105,11 @@ class Shared:
         self.domain = engine.settings.domain
         self.ack_v2 = engine.settings.ack_v2
         self.max_payload = engine.settings.max_payload
-        self.events: Events  # set by the API, which knows how advisories look
+        self.atomic = engine.atomic
+        self.fast = engine.fast
+        # Set by the API, which knows how advisories look; the latter takes stream, batch and reason.
+        self.events: Events
+        self.batch_abandoned: Callable[[str, str, str], None]
 
     def now(self) -> int:
         """Nanoseconds of the monotonic clock."""

@@ -122,8 +122,8 @@ class SourceIntake(Intake):
         msg_id = hdr.get(headers, hdr.MSG_ID) or b""
         if not (msg_id and stream.dedupe.find(msg_id, stream.shared.clock.now_ns())):
             rollup, ttl = self._wishes(headers)
-            stream.place(name, headers, data, msg_id, rollup, ttl)
-            if stream.config.retention != "interest" or stream.consumers.interested(name):
+            stream.keep(name, headers, data, msg_id, rollup, ttl)
+            if stream.wants(name):
                 self._at.kept = seq
         self._at.seq = seq
 

@@ -20,10 +20,13 @@ from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.api.times import time_text
 from jetstream_py.engine import counter
+from jetstream_py.engine.batch import AtomicBatches
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
-from jetstream_py.engine.expect import check_expectations, rollup_of
+from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
+from jetstream_py.engine.fast_batch import FastBatches
+from jetstream_py.engine.fast_reply import SUFFIX
 from jetstream_py.engine.naming import short_hash
 from jetstream_py.engine.origin import Place
 from jetstream_py.engine.origins import Origins
@@ -56,6 +59,8 @@ class Stream:
         self.consumers = Consumers(self)
         self.closed = False
         self._purges = Purges(self)
+        self._batches = AtomicBatches(self)
+        self._fast = FastBatches(self)
         self._last_id = b""  # of the newest message; outlives it
         self._ids: Timer | None = None
         self.expiry = Expiry(self, config)
@@ -68,7 +73,11 @@ class Stream:
         self.config = config
         self.name = config.name.encode()
         self.subjects = tuple(subject.encode() for subject in config.subjects or ())
-        self._ack_start = pub_ack_start(config.name, self.shared.domain)
+        self.ack_start = pub_ack_start(config.name, self.shared.domain)
+        if not config.allow_atomic:
+            self._batches.clear()
+        if not config.allow_batched:
+            self._fast.clear()
         self.dedupe.window_ns = config.duplicate_window
         transform, republish = config.subject_transform, config.republish
         self._transform: Transform | None = None
@@ -117,6 +126,8 @@ class Stream:
         self.origins.close(deleted)
         self.consumers.close(deleted)
         self.expiry.close(deleted)
+        self._batches.clear()
+        self._fast.clear()
         self.schedules.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
@@ -137,8 +148,7 @@ class Stream:
         """Messages on our subjects, from anybody."""
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
-            if not any(headers) and self._takes(subjects, datas):
-                self._publish_run(subjects, replies, datas)
+            if not any(headers) and self._store_run(subjects, replies, datas):
                 self.consumers.announce(subjects)
                 return
         for item in items:
@@ -146,7 +156,18 @@ class Stream:
         transformed = self._transform is not None
         self.consumers.announce(None if transformed else [item[0] for item in items])
 
-    def _takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+    def _store_run(
+        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
+    ) -> bool:
+        """Store messages without headers as a whole, if that can be done."""
+        if b"$" in (joined := b" ".join(replies)) and SUFFIX in joined:
+            return self._fast.publish_run(subjects, replies, datas)
+        if not self.takes(subjects, datas):
+            return False
+        self._publish_run(subjects, replies, datas)
+        return True
+
+    def takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
         """Is every message small enough, and room for all of them?"""
         config, store = self.config, self.store
         if 0 <= config.max_msg_size < max(map(len, datas)):
@@ -163,6 +184,18 @@ class Stream:
         self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
     ) -> None:
         """Messages without headers that nothing refuses."""
+        first, shared = self.append_run(subjects, datas), self.shared
+        if self.config.no_ack:
+            return
+        at = 0
+        for wanted, run in groupby(replies, bool):
+            group = list(run)
+            if wanted:
+                shared.outbox.send_acks(shared.bus, group, self.ack_start, first + at, b"}")
+            at += len(group)
+
+    def append_run(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+        """Append what nothing refuses. Returns the first sequence."""
         shared, store, config = self.shared, self.store, self.config
         if config.max_msgs_per_subject == 1:
             first = store.replace_run(subjects, datas, shared.clock.now_ns())
@@ -178,20 +211,18 @@ class Stream:
         if config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
         shared.outbox.commit_soon()
-        if config.no_ack:
-            return
-        at = 0
-        for wanted, run in groupby(replies, bool):
-            group = list(run)
-            if wanted:
-                shared.outbox.send_acks(shared.bus, group, self._ack_start, first + at, b"}")
-            at += len(group)
+        return first
 
     def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         """One message, whatever it asks for."""
+        if reply.endswith(SUFFIX):
+            self._fast.publish(subject, reply, headers, data)
+            return
         wants_ack = reply and not self.config.no_ack
+        batched = hdr.BATCH_ID in headers and hdr.get(headers, hdr.BATCH_ID)
+        publish = self._batches.publish if batched else self.store_message
         try:
-            ack = self.store_message(self.renamed(subject), headers, data)
+            ack = publish(self.renamed(subject), headers, data)
         except ApiError as refusal:
             self.shared.outbox.commit_soon()
             if wants_ack:
@@ -214,67 +245,53 @@ class Stream:
         """Check and append. Returns the PubAck. What a rollup of the subject removes need not be looked for
         if it `replaces` the only message. A message of the stream's `own` expects nothing."""
         config = self.config
-        self.check_open()
-        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
-            headers = hdr.without(headers, hdr.REQUEST_INFO)
+        headers = self.admit(headers, data)
         self.check_size(headers, data)
         msg_id = rollup = ends = tail = b""
         ttl: int | None = 0
         due: int | None = None
-        if headers:
-            headers = hdr.without_status(headers)
-            if hdr.PREFIX in headers:
-                fields = hdr.fields(headers)
-                if not own:
-                    due = check_expectations(self, subject, fields, data)
-                msg_id = fields.get(hdr.MSG_ID, b"")
-                if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
-                    return self._ack_start + b'%d,"duplicate": true}' % seen
-                self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
-                rollup = rollup_of(config, fields)
-                ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
-                if config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE:
-                    ends = fields.get(hdr.SCHEDULER, b"")
-                if due is not None and not fields.get(hdr.ROLLUP):
-                    headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
-                    self.check_size(headers, data)
-                    rollup = b"" if hdr.ROLLUP in fields else b"sub"
+        if hdr.PREFIX in headers:
+            fields = hdr.fields(headers)
+            if not own:
+                due = check_expectations(self, subject, fields, data)
+            msg_id = fields.get(hdr.MSG_ID, b"")
+            if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
+                return self.ack_start + b'%d,"duplicate": true}' % seen
+            self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
+            rollup = rollup_of(config, fields)
+            ttl = parse_ttl(value) if (value := fields.get(hdr.TTL)) else 0
+            ends = self.ends(fields)
+            if due is not None and not fields.get(hdr.ROLLUP):
+                headers = hdr.extend(headers, (hdr.ROLLUP, b"sub"))
+                self.check_size(headers, data)
+                rollup = b"" if hdr.ROLLUP in fields else b"sub"
         if config.allow_msg_counter:
             headers, data, tail = self._count(subject, headers)
-        seq = self.place(subject, headers, data, msg_id, rollup, ttl, replaces)
-        if due is not None and self.store.last(subject) == seq:
-            self.schedules.note(subject, seq, due)
-        if ends:
-            self._end_schedule(ends)
-        return self._ack_start + b"%d%b}" % (seq, tail)
+        seq = self.keep(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces)
+        return self.ack_start + b"%d%b}" % (seq, tail)
 
-    def check_open(self) -> None:
-        """Does the stream take anything at all?"""
-        if self.shared.store.failed:
-            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
-        if self.config.sealed:
-            raise error(10109)
-
-    def place(
+    def keep(
         self,
         subject: bytes,
         headers: bytes,
         data: bytes,
-        msg_id: bytes = b"",
-        rollup: bytes = b"",
-        ttl: int | None = 0,
+        msg_id: bytes,
+        rollup: bytes,
+        ttl: int | None,
+        due: int | None = None,
+        ends: bytes = b"",
         replaces: int = 0,
         at: Place | None = None,
     ) -> int:
-        """Append what has passed its checks, if there is room for it. Returns the sequence, which is used up
+        """Store what has passed its checks, if there is room for it. Returns the sequence, which is used up
         even if nobody is interested. A mirror says where it goes: `at`."""
         config = self.config
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
-        if config.retention == "interest" and not self.consumers.interested(subject):
-            return self._skip(msg_id, at)
+        if not self.wants(subject):
+            return self.skip(msg_id, ends, at)
         if not self.shared.store.room():
             raise error(10023)
         if quota is not None:
@@ -284,6 +301,38 @@ class Stream:
         if ttl:
             headers, ttl = self.expiry.raised(headers, ttl)
         self._check_discard_new(subject, headers, data, bool(rollup))
+        return self.place(subject, headers, data, msg_id, rollup, ttl, due, ends, replaces, at)
+
+    def admit(self, headers: bytes, data: bytes) -> bytes:
+        """What is asked of every message before anybody looks at its headers. Returns those to be stored."""
+        if self.shared.store.failed:
+            raise error(10077, err=f"the store is out of service: {self.shared.store.failed}")
+        if self.config.sealed:
+            raise error(10109)
+        if headers and hdr.REQUEST_INFO in headers:  # it was for whoever served the publish
+            headers = hdr.without(headers, hdr.REQUEST_INFO)
+        if 0 <= self.config.max_msg_size < len(headers) + len(data):
+            raise error(10054)
+        return hdr.without_status(headers)
+
+    def wants(self, subject: bytes) -> bool:
+        """Is a message on that subject to be kept?"""
+        return self.config.retention != "interest" or self.consumers.interested(subject)
+
+    def place(
+        self,
+        subject: bytes,
+        headers: bytes,
+        data: bytes,
+        msg_id: bytes,
+        rollup: bytes,
+        ttl: int,
+        due: int | None,
+        ends: bytes,
+        replaces: int = 0,
+        at: Place | None = None,
+    ) -> int:
+        """Append a message that nothing refuses, and remove what it rolls up."""
         seq = self._append(subject, headers, data, msg_id, at)
         if replaces:
             self.store.discard(replaces)
@@ -294,6 +343,10 @@ class Stream:
             self.store.purge(before=seq)
         if ttl:
             self.expiry.note(seq, ttl)
+        if due is not None:
+            self.schedules.note(subject, seq, due)
+        if ends:
+            self._end_schedule(ends)
         return seq
 
     def _count(self, subject: bytes, headers: bytes) -> tuple[bytes, bytes, bytes]:
@@ -306,6 +359,11 @@ class Stream:
         """What the last message of a counter holds."""
         last = self.store.newest(subject)
         return (last.headers, last.data) if last is not None else (b"", b"")
+
+    def ends(self, fields: Fields) -> bytes:
+        """The schedule that a message ends, if any."""
+        ends = self.config.allow_msg_schedules and fields.get(hdr.SCHEDULE_NEXT) == PURGE
+        return fields.get(hdr.SCHEDULER, b"") if ends else b""
 
     def _end_schedule(self, subject: bytes) -> None:
         self.store.purge(subject)
@@ -340,13 +398,15 @@ class Stream:
             self.expiry.arm_age()
         return seq
 
-    def _skip(self, msg_id: bytes, at: Place | None) -> int:
+    def skip(self, msg_id: bytes, ends: bytes, at: Place | None = None) -> int:
         """Nobody is interested: the sequence is used up, the message is not kept."""
         self.store.last_ts = now = self.shared.clock.now_ns() if at is None else at.ts
         seq = self.store.skip(1 if at is None else at.seq - self.store.last_seq)
         if msg_id:
             self.dedupe.add(msg_id, seq, now)
             self._arm_ids()
+        if ends:
+            self._end_schedule(ends)
         return seq
 
     def check_size(self, headers: bytes, data: bytes) -> None:

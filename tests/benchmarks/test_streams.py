@@ -17,7 +17,7 @@ from benchmarks.__main__ import main as command
 from benchmarks.cases import Case, Run
 from benchmarks.compare import contenders
 from benchmarks.crew import WorkerFailed
-from benchmarks.loadgen import JS_MODES, run_case
+from benchmarks.loadgen import BATCH_MODES, JS_MODES, run_case
 from benchmarks.restart import measure_restarts
 from benchmarks.roles.streams import FILL, Publishes
 from benchmarks.servers import (
@@ -89,6 +89,15 @@ def test_everything_is_answered_and_stored(server: Server, mode: str) -> None:
             assert run.disk_per_message > load.size
         else:
             assert run.disk_bytes == 0
+
+
+@pytest.mark.parametrize("mode", BATCH_MODES)
+def test_batches_are_answered_and_stored(server: Server, mode: str) -> None:
+    for load in (wire.Load(128, 1), wire.Load(1024, 200, binary=True)):
+        case = Case(mode, load.size, load.subjects, load.binary, verify=True)
+        run = run_case(server, case, FEW)
+        assert run.messages == FEW
+        assert run.disk_per_message > load.size
 
 
 @pytest.mark.parametrize("mode", JS_MODES)

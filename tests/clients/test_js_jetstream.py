@@ -22,6 +22,8 @@ pytestmark = pytest.mark.xdist_group("js-jetstream")
 
 PROVES: dict[str, tuple[str, ...]] = {
     "acks": ("PULL-024", "PULL-025", "PULL-026", "PULL-028", "PULL-029", "PULL-055", "PULL-056"),
+    "batches": ("PUB-047", "PUB-060", "PUB-067", "PUB-068", "PUB-069", "PUB-070", "PUB-071", "PUB-072",
+                "PUB-076", "OBJ-015"),
     "consumers": ("CON-001", "CON-055", "CON-058", "CON-059", "CON-067", "PULL-046"),
     "kv": ("KV-002", "KV-003", "KV-004", "KV-005", "KV-006", "KV-007", "KV-008", "KV-010", "KV-012",
            "KV-013", "KV-015", "KV-023"),
@@ -36,7 +38,7 @@ PROVES: dict[str, tuple[str, ...]] = {
     "push": ("DLV-001", "DLV-007", "DLV-031"),
     "streams": ("STR-001", "STR-079", "MSG-001", "MSG-015", "PUB-001", "PUB-006"),
 }  # fmt: skip
-NEW = {"kv_ttl", "priority"}  # the second generation does not know them
+NEW = {"batches", "kv_ttl", "priority"}  # the second generation does not know them
 PARAMETERS = [
     pytest.param(name, generation, kind, marks=pytest.mark.behaviour(*rows))
     for name, rows in PROVES.items()

@@ -1,7 +1,8 @@
 """Snippets of the documentation that are executed.
 
-A fenced block marked `conf` is a configuration, `sh` is a list of commands, `python` is a program; a word behind
-the mark names it, and blocks of one name belong together. A block behind `<!-- not run: why -->` is passed over.
+A fenced block marked `conf` is a configuration, `sh` is a list of commands, `python` is a program; a word
+behind the mark names it, and blocks of one name belong together. A block behind `<!-- not run: why -->` is
+passed over.
 """
 
 from __future__ import annotations

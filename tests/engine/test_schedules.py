@@ -267,14 +267,17 @@ def test_schedules_that_were_there_before(tmp_path: Path) -> None:
     create(world)
     plan(world, "a", "@every 1s")
     plan(world, "b", "@every 1s")
+    plan(world, "once", "@at 2023-11-14T22:13:25Z")
     world.ask("s.b", b"plain")
     for key, _ in world.store.meta_items(b"s"):
         world.store.put_meta(key, None)
     world.engine.outbox.commit_soon()
     world.close()
-    other = World(tmp_path, age=1)
-    other.pass_time(0.5)
-    assert [subject for subject, _ in found(other)] == ["s.t.a"]
+    other = World(tmp_path, age=60)
+    other.pass_time(0.75)
+    assert found(other) == [("s.t.once", "purge")]
+    other.pass_time(0.25)
+    assert found(other) == [("s.t.once", "purge"), ("s.t.a", "2023-11-14T22:14:22Z")]
     other.close()
 
 

@@ -56,13 +56,14 @@ class World(Ticking):
         self.store = Store(str(path), wake, lazy=sync_interval > 0)
         bus = Internal(broker, broker.default_account)
         soon = self.bench.loop.call_soon
+        ids = count(1)
         self.engine = Engine(
             self.store,
             broker.clock,
             broker.timers,
             soon,
             self._failed,
-            new_id=map(str, count()).__next__,
+            new_id=lambda: f"ID{next(ids)}",
             settings=Settings(sync_interval=sync_interval),
         )
         self.js = JetStream(self.engine, bus)

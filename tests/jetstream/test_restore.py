@@ -49,7 +49,7 @@ def test_refusals(js: JetStream) -> None:
 
 
 @STORAGES
-@scenario("MSG-046")
+@scenario("MSG-046", "DLV-039")
 def test_comes_back(js: JetStream, storage: str) -> None:
     made = taken(js, 5, storage=storage)
     js.listen(ADVISORIES)

@@ -38,7 +38,7 @@ def test_refusals(js: JetStream) -> None:
 
 
 @STORAGES
-@scenario("MSG-041", "MSG-043", "MSG-044")
+@scenario("MSG-041", "MSG-043", "MSG-044", "DLV-039")
 def test_small(js: JetStream, storage: str) -> None:
     js.create("S", subjects=["s.>"], storage=storage)
     for i in range(5):
