@@ -75,8 +75,8 @@ def check_config(
     step = ConsumerStep(rules, pedantic)
     for check in _STEPS:
         check(draft, step)
-    if draft.sourcing:
-        draft.metadata = stored_metadata(draft)  # the level may have risen on the way
+    if draft.ack_policy != config.ack_policy:
+        draft.metadata = stored_metadata(draft)  # `settle_sourcing` has raised the level
     return draft
 
 

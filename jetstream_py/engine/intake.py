@@ -64,8 +64,8 @@ class Intake(ABC):
         try:
             for seq, ts, subject, headers, data in rows:
                 if seq > self.position:
-                    self._stream.check_open()
-                    self._store(seq, ts, subject, without_demands(headers), data)
+                    headers = self._stream.admit(without_demands(headers), data)
+                    self._store(seq, ts, subject, headers, data)
                 taken += 1
         except ApiError:
             pass  # it is tried again

@@ -123,7 +123,7 @@ class SourceIntake(Intake):
         if not (msg_id and stream.dedupe.find(msg_id, stream.shared.clock.now_ns())):
             rollup, ttl = self._wishes(headers)
             stream.keep(name, headers, data, msg_id, rollup, ttl)
-            if stream.config.retention != "interest" or stream.consumers.interested(name):
+            if stream.wants(name):
                 self._at.kept = seq
         self._at.seq = seq
 

@@ -276,15 +276,15 @@ class Stream:
         subject: bytes,
         headers: bytes,
         data: bytes,
-        msg_id: bytes = b"",
-        rollup: bytes = b"",
-        ttl: int | None = 0,
+        msg_id: bytes,
+        rollup: bytes,
+        ttl: int | None,
         due: int | None = None,
         ends: bytes = b"",
         replaces: int = 0,
         at: Place | None = None,
     ) -> int:
-        """Append what has passed its checks, if there is room for it. Returns the sequence, which is used up
+        """Store what has passed its checks, if there is room for it. Returns the sequence, which is used up
         even if nobody is interested. A mirror says where it goes: `at`."""
         config = self.config
         quota = self.shared.quota if self.shared.quota.counts[config.storage] else None

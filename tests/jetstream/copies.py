@@ -17,6 +17,12 @@ def origin(js: JetStream, count: int = 4, **config: object) -> None:
     js.publish_all(*(f"o.{i % 2}" for i in range(count)))
 
 
+def gather(js: JetStream, *sources: Json, **config: object) -> None:
+    """A stream S with several sources; nats-server's answer has no order, so it is not in the transcript."""
+    answer = js.ask("STREAM.CREATE.S", {"name": "S", "sources": sources, **config})
+    assert "error" not in answer, answer
+
+
 def synced(js: JetStream, name: str, **expected: object) -> Json:
     """The state of a copy, once it is as expected and nothing is under way."""
 

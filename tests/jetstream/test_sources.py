@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.jetstream.copies import origin, stored, synced
+from tests.jetstream.copies import gather, origin, stored, synced
 from tests.jetstream.members import Members, account, accounts
 from tests.jetstream.support import (
     SECOND,
@@ -81,7 +81,7 @@ def test_several_sources(js: JetStream) -> None:
     origin(js, count=0)
     js.create("P", subjects=["p.>"])
     filters = [SOURCE | {"filter_subject": f"o.{i}"} for i in range(2)]
-    js.create("S", sources=[*filters, {"name": "P"}])
+    gather(js, *filters, {"name": "P"})
     synced(js, "S")
     for last, subject in enumerate(("o.1", "p.1", "o.0", "o.1"), 1):
         js.publish(subject)
@@ -95,7 +95,7 @@ def test_ids_are_looked_at_if_a_window_is_asked_for(js: JetStream, window: int) 
     js.create("O", subjects=["o.>"], duplicate_window=SECOND // 10)
     js.create("P", subjects=["p.>"])
     js.publish("o.1", b"", {"Nats-Msg-Id": "1"})
-    js.create("S", sources=[SOURCE, {"name": "P"}], duplicate_window=window)
+    gather(js, SOURCE, {"name": "P"}, duplicate_window=window)
     synced(js, "S", last_seq=1)
     js.publish("p.1", b"", {"Nats-Msg-Id": "1"})
     js.publish("p.2", b"", {"Nats-Msg-Id": "2"})
@@ -256,11 +256,8 @@ def test_counters_are_added_up(js: JetStream) -> None:
     for name in ("O", "P"):
         js.create(name, subjects=[f"{name}.>"], allow_msg_counter=True)
     transforms = [{"src": "*.>", "dest": "all.>"}]
-    js.create(
-        "S",
-        sources=[{"name": name, "subject_transforms": transforms} for name in ("O", "P")],
-        allow_msg_counter=True,
-    )
+    both = [{"name": name, "subject_transforms": transforms} for name in ("O", "P")]
+    gather(js, *both, allow_msg_counter=True)
     synced(js, "S")
     for last, (subject, step) in enumerate([("O.a", "5"), ("P.a", "7"), ("O.a", "-2")], 1):
         js.publish(subject, b"", {"Nats-Incr": step})
