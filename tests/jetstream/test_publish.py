@@ -57,7 +57,7 @@ def test_payload_is_kept(js: JetStream, storage: str) -> None:
 
 @STORAGES
 @pytest.mark.parametrize("block", BLOCKS, ids=repr)
-@scenario("PUB-001", "MSG-001", "MSG-022")
+@scenario("PUB-001", "MSG-001", "MSG-022", "CORE-069")
 def test_headers_are_kept(js: JetStream, storage: str, block: bytes) -> None:
     js.create("P", storage=storage, allow_direct=True)
     for _ in range(2):

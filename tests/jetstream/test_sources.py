@@ -251,7 +251,7 @@ def test_a_queue_of_another_account(js: OwnServer) -> None:
     stored(b, "S")
 
 
-@scenario("MIR-006")
+@scenario("MIR-006", "PUB-044")
 def test_counters_are_added_up(js: JetStream) -> None:
     for name in ("O", "P"):
         js.create(name, subjects=[f"{name}.>"], allow_msg_counter=True)
