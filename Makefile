@@ -48,7 +48,7 @@ check: $(DEV_STAMP)
 	$(BIN)/lint-imports --no-cache
 
 test: install check
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
 	$(BIN)/python -m tests.compat --check
 
 compat: install

@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
+from hypothesis import settings
 
 from tests.support.server import KINDS, ORACLE, OURS, Kind, Server, Servers, Start, StartServer
+
+# How long a case takes says something about the machine, nothing about us.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from jetstream_py.config.account_options import AccountOptions, Export, Import
 from jetstream_py.gotext import quote
 from jetstream_py.subject import covers, is_literal, is_valid, overlap
@@ -31,8 +33,7 @@ def faults(accounts: Mapping[str, AccountOptions]) -> Iterator[str]:
         for fault in _export_faults(export, accounts)
     ]
     yield from found
-    if found:  # imports are not looked at any more
-        return
+    accounts = {name: _settled(account, accounts) for name, account in accounts.items()}
     taken: dict[str, list[Import]] = {name: [] for name in accounts}
     for service in (False, True):
         for account in accounts.values():
@@ -46,6 +47,18 @@ def faults(accounts: Mapping[str, AccountOptions]) -> Iterator[str]:
 
 
 # -- exports ---------------------------------------------------------------------------------------
+
+
+def _settled(account: AccountOptions, accounts: Mapping[str, AccountOptions]) -> AccountOptions:
+    """An account as nats-server has it after complaints: importers that do not exist are left out, and what
+    is then for nobody is for all."""
+    exports = tuple(
+        replace(export, accounts=frozenset(export.accounts & accounts.keys()) or None)
+        if export.accounts
+        else export
+        for export in account.exports
+    )
+    return replace(account, exports=exports)
 
 
 def _export_faults(export: Export, accounts: Mapping[str, AccountOptions]) -> Iterator[str]:

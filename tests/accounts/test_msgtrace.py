@@ -8,7 +8,7 @@ from tests.accounts.support import Stage, normal, scenario
 from tests.support.wire import pub
 
 CONFIG = """
-jetstream {}
+jetstream {store_dir: "js"}
 accounts {
   A {
     jetstream: enabled

@@ -81,7 +81,6 @@ CONFIGS = {
     "bad_queue_permission": permissions('subscribe: "a b c"'),
     "queue_in_publish": permissions('publish: "a b"'),
     "bad_response_type": two("{service: x, response_type: many}", ""),
-    "threshold_of_stream": two("{stream: x, response_threshold: 1s}", ""),
     "bad_sampling": two("{service: x, latency: {sampling: 101, subject: y}}", ""),
     "bad_mapping": 'mappings: {"a.*": "b.$2"}',
     "bad_mapping_function": 'mappings: {"a.*": "b.{{foo(1)}}"}',
