@@ -10,7 +10,7 @@ from tests.jetstream.pulling import consumer
 from tests.jetstream.support import JetStream, Json, Stage
 from tests.support.server import KINDS, ORACLE, OURS, Kind
 
-MANY = 20_000
+MANY = 6_000
 WAYS = [(OURS, OURS), (OURS, ORACLE), (ORACLE, OURS)]
 
 

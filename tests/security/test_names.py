@@ -82,7 +82,8 @@ def test_purges(stage: Stage) -> None:
     for number in HUGE:
         for key in ("seq", "keep"):
             ask(client, "STREAM.CREATE.S", stream("S"))
-            client.say(pub(b"S.a", b"x") * 3)
+            client.client.send(pub(b"S.a", b"x", b"_INBOX.1") * 3)
+            client.wait(3)
             ask(client, "STREAM.PURGE.S", {key: number})
             ask(client, "STREAM.DELETE.S", {})
 

@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.support.certs import Authority
 from tests.support.raw import RawClient, Silence
-from tests.support.server import STOP_TIMEOUT, Server, Start
+from tests.support.server import OURS, STOP_TIMEOUT, Server, Start
 from tests.support.wire import PONG, connect
 from tests.wire.secure import TlsClient, refused
 
@@ -85,8 +85,9 @@ def test_plain_and_silent_clients_are_closed(start: Start, tls_block: str) -> No
             client.send(said)
             assert client.read_all() == b""
     assert reasons(server, 4) == [CLOSED] * 4
-    log = server.wait_for_log("TLS handshake timeout")
-    assert "TLS handshake error: tls: first record does not look like a TLS handshake" in log
+    server.wait_for_log("TLS handshake error: tls: first record does not look like a TLS handshake")
+    if server.kind == OURS:  # nats-server notices some of these by the end of the connection
+        server.wait_for_log("TLS handshake timeout")
 
 
 @pytest.mark.behaviour("TLS-004")

@@ -20,6 +20,7 @@ from tests.wire.secure import TlsClient
 
 LISTEN = 'listen: "127.0.0.1:-1"'
 PLAIN = f"websocket {{ {LISTEN}, no_tls: true, handshake_timeout: 1s }}"
+NEWEST_CLOSED = "/connz?state=closed&sort=stop&limit=1"
 QUIET = connect()
 DATE = re.compile(rb"Date: [A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT\r\n")
 
@@ -244,7 +245,8 @@ def test_wrong_frames(server: Server, wrong: bytes, text: str) -> None:
     assert ws.content(said) == b""
     assert ws.close_code(said) in ((1002, text), (0, ""))
     server.wait_for_log(f"read error: {text}")
-    closed = server.monitor("/connz?state=closed&sort=stop&limit=1")["connections"]
+    while not (closed := server.monitor(NEWEST_CLOSED)["connections"]):
+        pass  # nats-server writes its log first
     assert closed[0]["reason"] == "Read Error"
 
 
