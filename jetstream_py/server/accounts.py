@@ -161,6 +161,8 @@ class Account:
         for export in self.options.exports:
             if export.service != imported.service or not covers(export.subject.encode(), subject):
                 continue
+            if export.token_required and not self._is_activated(importer, imported):
+                continue
             if export.account_token_position:
                 tokens = subject.split(b".")
                 at = export.account_token_position - 1
@@ -169,6 +171,11 @@ class Account:
             elif export.accounts is None or importer in export.accounts:
                 return export
         return None
+
+    def _is_activated(self, importer: str, imported: Import) -> bool:
+        """Does the importer show what we have signed for it? Only operators know such exports."""
+        operator = self._broker.operator
+        return operator is not None and operator.is_activated(importer, imported, self.options)
 
 
 Find = Callable[[str], AccountOptions | None]

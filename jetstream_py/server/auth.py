@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import msgspec
 
 from jetstream_py import nkey
-from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
+from jetstream_py.config.account_options import AccountOptions, AuthCallout, Import, User
 from jetstream_py.config.options import Options
 from jetstream_py.server.connect import ConnectOptions
 
@@ -81,6 +81,10 @@ class Operator(Protocol):
         ...
 
     def account(self, name: str) -> AccountOptions | None: ...
+
+    def is_activated(self, importer: str, imported: Import, exporter: AccountOptions) -> bool:
+        """Does an import come with a token that opens an export which asks for one?"""
+        ...
 
     def leaves_at(self, user: User, now: float) -> float | None:
         """The second at which it has to leave in any case."""

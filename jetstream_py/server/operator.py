@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jetstream_py.config.account_options import AccountOptions, AuthCallout, User
-from jetstream_py.jwt import OperatorMode, expiry, handle
+from jetstream_py.config.account_options import AccountOptions, AuthCallout, Import, User
+from jetstream_py.jwt import OperatorMode, expiry, handle, is_activated
 from jetstream_py.jwt import Refusal as JwtRefusal
 from jetstream_py.jwt.callout import House, Operated
 from jetstream_py.jwt.mode import CHANGED, GONE, REVOKED
@@ -84,6 +84,9 @@ class OperatorPart:
     def still(self, user: User) -> Refusal | None:
         refusal = self.mode.recheck(user)
         return None if refusal is None else Refusal(refusal.reason, refusal.answer)
+
+    def is_activated(self, importer: str, imported: Import, exporter: AccountOptions) -> bool:
+        return is_activated(importer, imported, exporter, self.mode.now())
 
     def leaves_at(self, user: User, now: float) -> float | None:
         return expiry(user, now)

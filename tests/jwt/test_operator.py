@@ -153,3 +153,33 @@ def test_limits_of_account_and_user(made: Chain, server: Server, admin: RawClien
         push(admin, made.account, {"limits": {"conn": 1}})
         _, answer = attempt(server, Login(made.user.jwt(), made.user.key))
         assert answer == b"-ERR 'maximum account active connections exceeded'\r\n"
+
+
+@pytest.mark.parametrize(
+    ("token", "heard"), [("own", True), ("none", False), ("another's", False), ("forged", False)]
+)
+def test_an_export_that_asks_for_a_token(
+    made: Chain, server: Server, admin: RawClient, token: str, heard: bool
+) -> None:
+    """Only who shows what the exporter has signed for it gets the messages."""
+    offering, taking = Account(made.operator, "GIVES"), Account(made.operator, "TAKES")
+    push(admin, offering, {"exports": [{"subject": "tr", "type": "stream", "token_req": True}]})
+    signer = Key(nkey.ACCOUNT) if token == "forged" else offering.key
+    whom = made.account.public if token == "another's" else taking.public
+    signed = forge(
+        claim("activation", whom, signer.public, {"subject": "tr", "kind": "stream"}), signer
+    )
+    wanted = {"subject": "tr", "account": offering.public, "type": "stream"}
+    if token != "none":
+        wanted["token"] = signed
+    giver, taker = User(offering), User(taking)
+    # Some of these are refused when they are pushed: then the account is there without the import.
+    push(admin, taking)
+    request(admin, UPDATE, taking.jwt(nats={"imports": [wanted]}).encode())
+    with (
+        log_in(server, Login(giver.jwt(), giver.key)) as one,
+        log_in(server, Login(taker.jwt(), taker.key)) as two,
+    ):
+        assert two.exchange(b"SUB tr 1\r\n") == b""
+        assert one.exchange(b"PUB tr 1\r\nx\r\n") == b""
+        assert two.exchange() == (msg(b"tr", 1, b"x") if heard else b"")
