@@ -13,8 +13,17 @@ from jetstream_py import limits
 from jetstream_py.config.account_options import Mapping
 from jetstream_py.subject import covers
 from jetstream_py.transforms.make import Transform, compile_transform
+from jetstream_py.transforms.rules import TransformError, check_transform
 
 Chance = Callable[[], float]
+
+
+def _is_possible(source: str, destination: str) -> bool:
+    try:
+        check_transform(source, destination)
+    except TransformError:
+        return False
+    return True
 
 
 class _Choice:
@@ -30,8 +39,8 @@ class _Choice:
         self.destinations: list[tuple[float, Transform]] = []  # weights as running sums
         total = 0
         for destination in mapping.destinations:
-            if destination.cluster:
-                continue  # for servers that are in one
+            if destination.cluster or not _is_possible(mapping.source, destination.subject):
+                continue  # for servers that are in one; or of a token that nobody has checked
             transform = compile_transform(mapping.source, destination.subject, below)
             if transform is not None and destination.weight > 0:
                 total += destination.weight

@@ -263,3 +263,16 @@ def test_a_wildcard_is_judged_by_what_it_covers(rule: Rule, subject: bytes, admi
     assert b"MSG m.a.b 1" not in got
     assert got.count(b"MSG") == admitted
     both.bench.close()
+
+
+@pytest.mark.parametrize("destination", ["out.{{nonsense(1)}}", "out.$7", "out..x", "{{split(1)}}"])
+def test_a_mapping_that_cannot_be_is_passed_over(destination: str) -> None:
+    """The configuration refuses these; an account's token may bring them."""
+    mapping = Mapping("in.*", (Destination(destination),))
+    both = Both(options(AccountOptions("A", mappings=(mapping,))))
+    a = both["a"]
+    a.send(b"SUB > 1\r\nPING\r\n")
+    a.read()
+    a.send(b"PUB in.a 1\r\nx\r\n")
+    assert a.read() == b"MSG in.a 1 1\r\nx\r\n"
+    both.bench.close()
