@@ -192,9 +192,10 @@ class Push:
         interval = self._consumer.config.idle_heartbeat
         self.beat = now + interval if interval and self.bound else 0
 
-    def next_due(self) -> int | None:
-        due = [at for at in (self.beat, self.rate_due) if at]
-        return min(due) if due else None
+    def next_due(self) -> int:
+        """When something happens by itself, 0 for never."""
+        beat, due = self.beat, self.rate_due
+        return min(beat, due) if beat and due else beat or due
 
     def close(self, deleted: bool) -> None:
         self._bus.unwatch(self._subject, self._interest_changed)

@@ -45,6 +45,13 @@ class Bus(Publisher, Protocol):
         """Send messages that keep their subjects to the listeners of `inbox`. How many had one."""
         ...
 
+    def deliver_one(
+        self, inbox: bytes, subject: bytes, reply: bytes, headers: bytes, data: bytes, most: int
+    ) -> bool:
+        """`deliver` for one message, if `inbox` has just one plain listener, who has not more than `most`
+        bytes to take. False: nothing was done."""
+        ...
+
     def backlog(self, inbox: bytes) -> int:
         """Bytes that the slowest listener has not taken yet."""
         ...

@@ -168,6 +168,31 @@ class Internal:
             self._broker.flush_soon()
         return heard
 
+    def deliver_one(
+        self, inbox: bytes, subject: bytes, reply: bytes, headers: bytes, data: bytes, most: int
+    ) -> bool:
+        """`deliver` for one message, if `inbox` has just one plain listener, who has not more than `most`
+        bytes to take. False: nothing was done."""
+        route = self._account.router.inbox_route(inbox)
+        if not route.simple or not route.headers or len(route.plain) != 1 or route.groups:
+            return False
+        sub = route.plain[0]
+        session = sub.session
+        if session.link.pending_bytes() > most:
+            return False
+        sub.msgs += 1
+        out = sub.out
+        if not out:
+            self._broker.dirty.append(session)
+            self._broker.flush_soon()
+        if headers:
+            out.append(_pub(subject, reply, headers, data).head(sub))
+            out.append(b"%b%b\r" % (headers, data))
+        else:
+            out.append(b"MSG %b %b %b %d\r" % (subject, sub.sid, reply, len(data)))
+            out.append(data + b"\r")
+        return True
+
     def _deliver_run(
         self,
         sub: Sub,
