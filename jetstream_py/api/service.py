@@ -17,14 +17,15 @@ from jetstream_py.api import responses as r
 from jetstream_py.api.backups import Backups
 from jetstream_py.api.consumer_advisories import ConsumerEvents
 from jetstream_py.api.direct import direct_get
+from jetstream_py.api.direct_series import DIRECT_GET, direct_gets
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.pulls import NEXT, next_message
+from jetstream_py.engine.shared import Series
 
 if TYPE_CHECKING:
     from jetstream_py.engine.jetstream import JetStream
 
 API = b"$JS.API."
-DIRECT_GET = b"$JS.API.DIRECT.GET."
 MANY = 1_000_000  # tokens; the control line's length is the bound
 
 
@@ -163,7 +164,8 @@ class ApiService:
         self.events = js.shared.events = ConsumerEvents(js)
         js.shared.batch_abandoned = partial(advisories.batch_abandoned, js)
         self.backups = Backups(js)
-        self._subs = [js.bus.subscribe(API + b">", self.request)]
+        series = Series(DIRECT_GET, partial(direct_gets, self))
+        self._subs = [js.bus.subscribe(API + b">", self.request, series)]
         self._domain = b"$JS.%b.API." % js.settings.domain.encode()
         if js.settings.domain:
             self._subs += [

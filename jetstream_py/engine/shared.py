@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jetstream_py.engine.outbox import Publisher
 
@@ -19,10 +19,18 @@ Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, headers, payload
 Collector = Callable[[list[Item]], None]
 
 
+class Series(NamedTuple):
+    """A second way to a handler: many requests at once, all under a prefix and each with a reply. What it
+    is given are subjects, replies and payloads; False means that it leaves them to the handler."""
+
+    prefix: bytes
+    take: Callable[[Sequence[bytes], Sequence[bytes], Sequence[bytes]], bool]
+
+
 class Bus(Publisher, Protocol):
     """Core NATS as the engine sees it."""
 
-    def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
+    def subscribe(self, subject: bytes, handler: Handler, series: Series | None = None) -> Any: ...
 
     def collect(self, subject: bytes, collector: Collector, label: str = "") -> Any:
         """Like `subscribe`, for many messages: those of a read come as one list."""

@@ -14,7 +14,7 @@ from jetstream_py.server.collect import Collector, Sink
 from jetstream_py.server.link import NO_LINK
 from jetstream_py.server.router import Kept, Pub
 from jetstream_py.server.session import Session
-from jetstream_py.server.sublist import Handler, Sub
+from jetstream_py.server.sublist import Handler, Series, Sub
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -35,9 +35,9 @@ class Internal:
         session.trace = False
         self._collectors: dict[Sink, Collector] = {}
 
-    def subscribe(self, subject: bytes, handler: Handler) -> Sub:
+    def subscribe(self, subject: bytes, handler: Handler, series: Series | None = None) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
-        sub.handler = handler
+        sub.handler, sub.series = handler, series
         self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
@@ -113,6 +113,29 @@ class Internal:
             sub.msgs += len(subjects)
             messages, size = series.render(subjects, sub.sid, start, first, end)
             sub.session.send_series(messages, len(subjects), size)
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
+    def publish_all(
+        self, subjects: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """Messages with headers, each to its own subject; written at the end of the tick."""
+        route = self._account.router.shared_route(subjects) if len(subjects) > 1 else None
+        if route is None or not (route.simple and route.headers) or route.groups:
+            for subject, block, data in zip(subjects, headers, datas, strict=True):
+                self.publish(subject, data, b"", block)
+            return
+        bodies = [b"%b%b\r" % both for both in zip(headers, datas, strict=True)]
+        rows = list(zip(subjects, map(len, headers), map(len, bodies), strict=True))
+        for sub in route.plain:
+            sub.msgs += len(rows)
+            if not sub.out:
+                self._broker.dirty.append(sub.session)
+            lines = [b""] * (2 * len(rows))
+            sid = sub.sid
+            lines[::2] = [b"HMSG %b %b %d %d\r" % (row[0], sid, row[1], row[2] - 1) for row in rows]
+            lines[1::2] = bodies
+            sub.out.extend(lines)
         if self._broker.dirty:
             self._broker.flush_soon()
 
