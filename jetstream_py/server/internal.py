@@ -238,10 +238,9 @@ class Internal:
         starts = {subject: b"MSG %b %b " % (subject, sid) for subject in set(subjects)}
         ends = {size: b" %d\r" % size for size in set(map(len, datas))}
         lines = [b""] * (2 * n)
-        lines[::2] = [
-            starts[subject] + reply + ends[len(data)]
-            for subject, reply, data in zip(subjects, replies, datas, strict=True)
-        ]
+        sizes = map(len, datas)
+        columns = map(starts.__getitem__, subjects), replies, map(ends.__getitem__, sizes)
+        lines[::2] = map(b"".join, zip(*columns, strict=True))
         lines[1::2] = [data + b"\r" for data in datas]
         out += lines
 
