@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _PIECE = 256  # messages that are proved together ...
 _LEAST = 2 * 16  # ... and parts below which a piece that fails is not tried in smaller ones
+_STRAYS = 4  # lines of another kind that may follow a run
 _MARK = b"\n"
 _JOINT = b" \n "
 
@@ -53,6 +54,7 @@ def consume(session: Session, data: bytes) -> int:
     """Take as much of the buffer as is proved. Returns how far that is."""
     parts = data.split(b"\r\n")
     end = (len(parts) - 1) // 2 * 2  # what follows the last CRLF is incomplete
+    end = _alike(parts, end)
     pos = size_sum = at = 0
     step = 2 * _PIECE
     while at < end:
@@ -64,7 +66,7 @@ def consume(session: Session, data: bytes) -> int:
             pos += size + sum(map(len, lines)) + 4 * len(lines)
             at = stop
         elif step > _LEAST:
-            step //= 4  # most of it may still be good
+            step = max(min(step, stop - at) // 8 * 2, _LEAST)  # most of it may still be good
         else:
             break
     if at:
@@ -72,6 +74,17 @@ def consume(session: Session, data: bytes) -> int:
         session.in_bytes += size_sum
         session.touch()
     return pos
+
+
+def _alike(parts: list[bytes], end: int) -> int:
+    """The end of the run without a few last lines of another kind: behind the acks of a batch comes the
+    request for the next one."""
+    blanks = parts[0].count(b" ") if end else 0
+    for _ in range(_STRAYS):
+        if end <= 2 or parts[end - 2].count(b" ") == blanks:
+            break
+        end -= 2
+    return end
 
 
 def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
