@@ -92,6 +92,7 @@ class JetStreamMonitor:
         config: Callable[[], dict[str, object]],
         most: Callable[[], dict[str, int]],
         counts: Callable[[], tuple[int, int]],
+        dropped: Callable[[], tuple[int, int]],
     ) -> None:
         """`counts`: API requests and errors of all accounts since the start."""
         self._broker = broker
@@ -99,6 +100,7 @@ class JetStreamMonitor:
         self._config = config
         self._most = most
         self._counts = counts
+        self.dropped = dropped
 
     def varz(self) -> dict[str, object]:
         stats = Stats(**_stats(list(self._tenants()), *self._counts()))

@@ -27,6 +27,7 @@ from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.fast_batch import FastBatches
 from jetstream_py.engine.fast_reply import SUFFIX
+from jetstream_py.engine.inflow import Inflow
 from jetstream_py.engine.naming import short_hash
 from jetstream_py.engine.origin import Place
 from jetstream_py.engine.origins import Origins
@@ -56,6 +57,7 @@ class Stream:
         self.store = store
         self.created_ns = created_ns
         self.dedupe = Dedupe(0)
+        self._inflow = Inflow(shared, config.name)
         self.consumers = Consumers(self)
         self.closed = False
         self._purges = Purges(self)
@@ -146,6 +148,10 @@ class Stream:
 
     def publish(self, items: list[Item]) -> None:
         """Messages on our subjects, from anybody."""
+        if self._inflow.tight or self.shared.store.busy:
+            items = self._inflow.admit(items)
+            if not items:
+                return
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if not any(headers) and self._store_run(subjects, replies, datas):
