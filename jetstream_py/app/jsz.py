@@ -18,7 +18,7 @@ from jetstream_py.api.consumer_types import ConsumerInfo
 from jetstream_py.api.consumers import describe
 from jetstream_py.api.streams import state_of
 from jetstream_py.api.times import time_text
-from jetstream_py.api.types import ClusterInfo, StreamConfig, StreamState
+from jetstream_py.api.types import ClusterInfo, StreamConfig, StreamSourceInfo, StreamState
 from jetstream_py.server.monitor.jsz import Api, JszOptions, Stats
 from jetstream_py.server.monitor.page import clamp
 from jetstream_py.server.monitor.query import BadRequest
@@ -52,6 +52,8 @@ class StreamDetail(msgspec.Struct, kw_only=True):
     state: StreamState
     consumer_detail: list[ConsumerInfo] | UnsetType = UNSET
     direct_consumer_detail: list[ConsumerInfo] | UnsetType = UNSET
+    mirror: StreamSourceInfo | UnsetType = UNSET
+    sources: tuple[StreamSourceInfo, ...] | UnsetType = UNSET
 
 
 class AccountStats(msgspec.Struct, kw_only=True):
@@ -215,6 +217,8 @@ def _streams(js: JetStream, options: JszOptions, room: _Room) -> Iterator[Stream
             cluster=ClusterInfo(leader=js.server_name),
             config=stream.config if options.config else UNSET,
             state=state_of(stream),
+            mirror=stream.origins.mirror_info() or UNSET,
+            sources=stream.origins.sources_info() or UNSET,
         )
         if options.consumers:
             shown = stream.consumers.shown()
