@@ -14,7 +14,7 @@ from jetstream_py import limits
 from jetstream_py.engine.request_queue import RequestQueue
 from jetstream_py.engine.settings import Settings
 from jetstream_py.store import failpoints
-from tests.engine.world import World
+from tests.engine.world import TIMEOUT, World
 
 TOO_MANY = {"code": 429, "err_code": 10167, "description": "too many requests"}
 
@@ -23,7 +23,11 @@ TOO_MANY = {"code": 429, "err_code": 10167, "description": "too many requests"}
 def standing_disk(world: World) -> Iterator[None]:
     """A commit is under way, and does not end before the block does."""
     go_on = threading.Event()
-    failpoints.arm("commit.begin", go_on.wait)
+
+    def wait() -> None:
+        assert go_on.wait(TIMEOUT)
+
+    failpoints.arm("commit.begin", wait)
     try:
         world.send("s.large", bytes(2 * limits.STORE_INLINE))  # for the writer's thread
         while not world.store.busy:

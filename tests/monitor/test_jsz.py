@@ -187,7 +187,7 @@ def test_accounts_over_http(both: Both, path: str) -> None:
 
 @pytest.mark.behaviour("MON-020")
 def test_copies(both: Both) -> None:
-    """Where streams get their messages from. It is the last test: nats-server counts API requests for that."""
+    """Where messages come from. It is the last test: nats-server counts API requests for that."""
     details = [copies(server) for server in both[:2]]
     same(details[1], details[0])
     mirror, _, sources = details[1]
