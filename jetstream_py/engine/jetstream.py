@@ -168,6 +168,7 @@ class JetStream:
 
     def update(self, config: StreamConfig) -> Stream:
         stream = self.stream(config.name)
+        _check_consumers(stream, config)
         held = max(0, stream.config.max_bytes)
         if config.max_bytes > held:
             self._check_room(config, held)
@@ -259,3 +260,17 @@ class JetStream:
             ):
                 return stream
         return None
+
+
+def _check_consumers(stream: Stream, config: StreamConfig) -> None:
+    """Limits for consumers may not be lowered below what there is."""
+    most = config.consumer_limits
+    violating = [
+        consumer.name
+        for consumer in stream.consumers.shown()
+        if 0 < most.inactive_threshold < consumer.config.inactive_threshold
+        or 0 < most.max_ack_pending < consumer.config.max_ack_pending
+    ]
+    if violating:
+        names = ", ".join(sorted(violating))
+        raise error(10069, err=f"change to limits violates consumers: {names}")
