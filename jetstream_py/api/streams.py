@@ -189,12 +189,23 @@ def listing(request: Request) -> bytes:
     body = decode_optional(request.body, StreamListRequest, request.strict)
     found = request.js.names(body.subject.encode())
     offset = min(max(body.offset, 0), len(found))
+    names = found[offset : offset + LIST_PAGE]
+    offline = request.js.offline
     page = [
         describe(request.js, request.js.streams[name], versions=False)
-        for name in found[offset : offset + LIST_PAGE]
+        for name in names
+        if name not in offline
     ]
+    reasons = {name: offline[name].reason for name in names if name in offline}
     return r.encode(
-        r.StreamListResponse(total=len(found), offset=offset, limit=LIST_PAGE, streams=page)
+        r.StreamListResponse(
+            total=len(found),
+            offset=offset,
+            limit=LIST_PAGE,
+            streams=page,
+            missing=tuple(reasons),
+            offline=reasons,
+        )
     )
 
 

@@ -209,7 +209,7 @@ def _account(tenant: Tenant, options: JszOptions, streams: bool, room: _Room) ->
 
 
 def _streams(js: JetStream, options: JszOptions, room: _Room) -> Iterator[StreamDetail]:
-    found = [js.streams[name] for name in js.names()]
+    found = [js.streams[name] for name in sorted(js.streams)]
     for stream in islice(found, room.take(found)):
         detail = StreamDetail(
             name=stream.config.name,

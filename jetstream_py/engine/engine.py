@@ -145,17 +145,21 @@ class Engine:
     def forget(self, account: str) -> None:
         """Delete the streams that an account has left behind."""
         for parked in self.parked.pop(account, ()):
-            sid = parked.store.sid
-            for start in (
-                journal.prefix(sid),
-                expiry.prefix(sid),
-                schedule.prefix(sid),
-                source.prefix(sid),
-            ):
-                for key, _ in self.store.meta_items(start):
-                    self.store.put_meta(key, None)
-            self.store.delete(sid)
-            self.outbox.commit_soon()
+            self.erase(parked)
+
+    def erase(self, parked: Parked) -> None:
+        """Delete a stream that nobody serves."""
+        sid = parked.store.sid
+        for start in (
+            journal.prefix(sid),
+            expiry.prefix(sid),
+            schedule.prefix(sid),
+            source.prefix(sid),
+        ):
+            for key, _ in self.store.meta_items(start):
+                self.store.put_meta(key, None)
+        self.store.delete(sid)
+        self.outbox.commit_soon()
 
     def drop(self) -> None:
         self.dropped += 1

@@ -190,8 +190,8 @@ def test_limits_for_consumers_that_are_there(js: JetStream) -> None:
     js.create("S", subjects=["s.>"], consumer_limits=limits)
     small = {"inactive_threshold": SECOND * 40, "max_ack_pending": 5}
     for name, config in (("usual", {}), ("small", small)):
-        config = {"name": name, "durable_name": name, "ack_policy": "explicit", **config}
-        js.ok(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "config": config})
+        named: Json = {"name": name, "durable_name": name, "ack_policy": "explicit", **config}
+        js.ok(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "config": named})
     for changed in (
         {"inactive_threshold": 45 * SECOND},
         {"max_ack_pending": 5, "inactive_threshold": 60 * SECOND},
@@ -202,8 +202,8 @@ def test_limits_for_consumers_that_are_there(js: JetStream) -> None:
     js.update_refused("S", subjects=["t.>"], consumer_limits=changed)
     js.update("S", subjects=["s.>"], consumer_limits={"max_ack_pending": 10})
     js.update("S", subjects=["s.>"], consumer_limits={"inactive_threshold": -1})
-    config = {"name": "n", "durable_name": "n", "ack_policy": "explicit"}
-    js.ok("CONSUMER.CREATE.S.n", {"stream_name": "S", "config": config})
+    named = {"name": "n", "durable_name": "n", "ack_policy": "explicit"}
+    js.ok("CONSUMER.CREATE.S.n", {"stream_name": "S", "config": named})
     assert js.ok("CONSUMER.INFO.S.n")["config"]["inactive_threshold"] == -1
 
 
