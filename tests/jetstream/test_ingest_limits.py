@@ -34,7 +34,7 @@ def test_a_message_that_does_not_fit(js: OwnServer) -> None:
     js.note(DROPPING in js.server.log())
 
 
-@own_server(config=LIMITED)
+@own_server("DLV-044", config=LIMITED)
 def test_requests_that_are_dropped(js: OwnServer) -> None:
     """Some of a flood are answered; those that wait when there are too many are not, and that is told."""
     system = Member(js, "SYS")

@@ -18,7 +18,7 @@ def prepare(js: JetStream, name: str, **config: object) -> Json:
     return {"name": "O", "consumer": {"name": name, "deliver_subject": deliver}}
 
 
-@scenario()
+@scenario("MIR-016")
 def test_copies_through_a_consumer(js: JetStream) -> None:
     """What the consumer delivers is copied, and acked; a transform renames, and filters nothing."""
     origin(js)
@@ -37,7 +37,7 @@ def test_copies_through_a_consumer(js: JetStream) -> None:
     js.ok("CONSUMER.NAMES.O")  # it is not theirs to delete
 
 
-@scenario()
+@scenario("MIR-016")
 def test_consumers_that_will_not_do(js: JetStream) -> None:
     origin(js)
     plain = prepare(js, "P", ack_policy="none")
@@ -66,7 +66,7 @@ def test_consumers_that_will_not_do(js: JetStream) -> None:
         js.create_refused("X", mirror={"name": "O", **wrong})
 
 
-@scenario()
+@scenario("MIR-016")
 def test_a_reset_tells_the_identity(js: JetStream) -> None:
     """To those who ask for it, whatever they took it for."""
     origin(js)
@@ -84,7 +84,7 @@ def test_a_reset_tells_the_identity(js: JetStream) -> None:
     assert js.request(f"{API}CONSUMER.RESET.O.C").headers == b""
 
 
-@own_server()
+@own_server("MIR-016")
 def test_a_restart(js: OwnServer) -> None:
     """They go on where they were."""
     origin(js, retention="workqueue")
