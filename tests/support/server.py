@@ -109,9 +109,12 @@ class Server:
 
     def monitor(self, path: str) -> dict[str, Any]:
         """The JSON of a monitoring page; the server needs `-m -1`."""
+        return cast(dict[str, Any], json.loads(self.monitor_text(path)))
+
+    def monitor_text(self, path: str) -> str:
         port = port_of(self.ports["monitoring"][0])
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
-            return cast(dict[str, Any], json.load(answer))
+            return cast(bytes, answer.read()).decode()
 
     @property
     def url(self) -> str:
