@@ -6,8 +6,12 @@ clients publish. So it has a bound for each stream, in messages and in bytes. Wh
 with a 429, which leaves at once: it speaks of nothing that is on its way to the disk. A publish without a
 reply is dropped. Both are counted, and the log tells it once in a while.
 
-The next commit takes all that waits, so the count begins anew with each. A message that is larger than the
-bound of bytes is always too large.
+The next commit takes all that waits, so the count begins anew with each. Bytes are those that the store has
+staged for what was admitted: measuring messages that are about to be stored would cost them more than all
+the rest here. So the bound may be passed by what one read brought.
+
+A bound of bytes that one message can pass is another matter (`tight`): there each of them is measured, as
+nats-server does, and one that is larger is refused even if nothing waits.
 """
 
 from __future__ import annotations
@@ -32,7 +36,6 @@ class Inflow:
         self._refusal = pub_ack_error(name, error(10167))
         self._most_msgs = shared.max_buffered_msgs
         self._most_bytes = shared.max_buffered_size
-        # Where no message can be larger than the bound there is nothing to look at between commits.
         self.tight = self._most_bytes < shared.max_payload + (1 << 16)
         self._commit = (
             -1
@@ -45,32 +48,30 @@ class Inflow:
         if not store.busy or store.commits != self._commit:
             self._commit = store.commits
             self._msgs = self._bytes = 0
-        total = sum(map(_size, items))
-        if self._bytes + total <= self._most_bytes and (
-            not store.busy or self._msgs + len(items) <= self._most_msgs
-        ):
-            self._count(len(items), total)
+        fits = self._msgs + len(items) <= self._most_msgs and self._bytes < self._most_bytes
+        if fits and not self.tight:
+            self._msgs += len(items)
             return items
-        admitted = []
-        for item in items:
-            why = self._refuses(item)
-            if why:
-                self._refuse(item, why)
-            else:
-                self._count(1, _size(item))
-                admitted.append(item)
-        return admitted
+        return [item for item in items if self._admits(item)]
 
-    def _count(self, msgs: int, size: int) -> None:
-        if self._shared.store.busy:
-            self._msgs += msgs
+    def took(self, size: int) -> None:
+        """What was admitted last takes so much in the store."""
+        if not self.tight:
             self._bytes += size
 
-    def _refuses(self, item: Item) -> str:
-        """The bound that a message is beyond, in the log's word for it."""
-        if self._shared.store.busy and self._msgs >= self._most_msgs:
-            return "len"
-        return "size" if self._bytes + _size(item) > self._most_bytes else ""
+    def _admits(self, item: Item) -> bool:
+        busy = self._shared.store.busy
+        size = sum(map(len, item)) if self.tight else 1
+        if busy and self._msgs >= self._most_msgs:
+            self._refuse(item, "len")
+            return False
+        if self._bytes + size > self._most_bytes:
+            self._refuse(item, "size")
+            return False
+        if busy:
+            self._msgs += 1
+            self._bytes += size if self.tight else 0
+        return True
 
     def _refuse(self, item: Item, why: str) -> None:
         shared = self._shared
@@ -81,8 +82,3 @@ class Inflow:
         )
         if item[1]:
             shared.bus.publish(item[1], self._refusal, headers=_TOO_MANY)
-
-
-def _size(item: Item) -> int:
-    """Subject, reply, headers, payload."""
-    return sum(map(len, item))

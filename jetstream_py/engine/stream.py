@@ -148,10 +148,15 @@ class Stream:
 
     def publish(self, items: list[Item]) -> None:
         """Messages on our subjects, from anybody."""
-        if self._inflow.tight or self.shared.store.busy:
-            items = self._inflow.admit(items)
-            if not items:
-                return
+        inflow, store = self._inflow, self.shared.store
+        if not (store.busy or inflow.tight):
+            self._take(items)
+        elif admitted := inflow.admit(items):
+            before = store.staged_bytes
+            self._take(admitted)
+            inflow.took(store.staged_bytes - before)
+
+    def _take(self, items: list[Item]) -> None:
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if not any(headers) and self._store_run(subjects, replies, datas):

@@ -74,6 +74,18 @@ def test_messages_wait_up_to_a_size(tmp_path: Path) -> None:
     world.close()
 
 
+def test_bytes_in_the_store_count(tmp_path: Path) -> None:
+    """Where no message is larger than the bound: it is passed by the last one that is taken."""
+    world = World(tmp_path, max_buffered_size=2 << 20)
+    world.create()
+    with standing_disk(world):
+        for _ in range(5):
+            world.send("s.a", bytes(1_000_000))
+        assert [answer["error"] for answer in refusals(world)] == [TOO_MANY] * 2
+    assert [ack["seq"] for ack in world.answers()] == [1, 2, 3, 4]
+    world.close()
+
+
 def test_every_kind_of_publish_is_counted(tmp_path: Path) -> None:
     """With headers, in batches, without a reply, to a stream that gives no acks or is in memory."""
     world = World(tmp_path, max_buffered_msgs=1)
