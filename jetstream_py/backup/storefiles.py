@@ -6,10 +6,10 @@ that a limit took away are still in their block, and nothing there tells.
 
 Numbers are of variable length unless said otherwise. `index.db`: 11, version, messages, bytes, first
 sequence and time, last sequence and time, number of subjects; for each of them its length, itself, how many
-messages, first block, and last block (before version 4 only if there is more than one message); number of blocks; for each of them
-its number, bytes, first sequence, first time, last sequence, last time, how many are removed, with version
-2 how many have a TTL, with version 3 how many are schedules, and a set of sequences if any are removed;
-then the last block and two checksums.
+messages, first block, and last block (before version 4 only if there is more than one message); number of
+blocks; for each of them its number, bytes, first sequence, first time, last sequence, last time, how many
+are removed, with version 2 how many have a TTL, with version 3 how many are schedules, and a set of
+sequences if any are removed; then the last block and two checksums.
 
 A set: 22, 2, number of nodes and of sequences (u32); a node is its first sequence (u64), 2,048 bits, its
 height (u16).
