@@ -192,3 +192,32 @@ def test_cut_short(world: World) -> None:
         answer = restore(world, packed(BACKUP.tar[:cut]), **BACKUP.request["config"])
         assert answer["error"]["err_code"] == 10062
     assert names(world) is None
+
+
+def test_killed_in_the_middle(tmp_path: Path) -> None:
+    """No stream, and nothing of it in the store: at whatever point the server ends."""
+    backup = old_backups("2.14.6")["blocks"]
+    data = packed(backup.tar)
+    for share in (0.1, 0.5, 0.95, 1.0):
+        world = World(tmp_path / "store")
+        send(world, begin(world, **backup.request["config"]), data[: int(len(data) * share)])
+        world.crash()
+        world = World(tmp_path / "store")
+        world.settle()
+        assert names(world) is None
+        assert world.store.streams() == {}
+        world.close()
+
+
+def test_disk_is_full(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    backup = old_backups("2.14.6")["blocks"]
+    data = packed(backup.tar)
+    subject = begin(world, **backup.request["config"])
+    send(world, subject, data[:50_000])
+    monkeypatch.setattr(world.store, "room", lambda: False)
+    send(world, subject, data[50_000:])
+    assert world.ask(subject)["error"]["err_code"] == 10047
+    assert names(world) is None
+    assert len(world.store._files) == 0
+    monkeypatch.undo()
+    assert "error" not in restore(world, data, **backup.request["config"])
