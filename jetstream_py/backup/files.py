@@ -39,7 +39,8 @@ Item = Entry | Gone | None  # None: a pause, for those who have something else t
 SMALL: Final = 1024 * 1024  # bytes of a file with a configuration or a checksum
 INDEX: Final = 128 * 1024 * 1024  # of an index: some millions of subjects
 STATES: Final = 16 * 1024 * 1024  # of a consumer's state: a million pending messages
-ALL_CONSUMERS: Final = 64 * 1024 * 1024
+ALL_CONSUMERS: Final = 64 * 1024 * 1024  # of all of them ...
+FILE: Final = 128  # ... when each file weighs so much beside its bytes
 _BLOCK: Final = re.compile(r"msgs/(\d{1,18})\.(blk|idx|fss)")
 _CONSUMER: Final = re.compile(r"obs/([^/]+)/(meta\.inf|meta\.sum|o\.dat)")
 _INDEX: Final = "msgs/index.db"
@@ -56,10 +57,11 @@ class FilesUnpacker:
         self._file = bytearray()  # the one at hand, if it is read as a whole
         self._block: BlockReader | None = None
         self._number = 0
-        self._extents: dict[int, Extent] = {}
+        self._extent: tuple[int, Extent] | None = None  # of the block that comes next
         self._index: Index | None = None
         self._runs: dict[int, array[int]] = {}  # of each block: first and last sequences
-        self._last = 0  # the largest sequence that anything speaks of
+        self._last = 0  # the largest sequence that anything speaks of ...
+        self._first = 0  # ... and the first one of a stream without messages
         self._consumers: dict[str, dict[str, bytes]] = {}
         self._weight = 0  # bytes of these
         self._finished = False
@@ -103,19 +105,22 @@ class FilesUnpacker:
             raise ArchiveError("expected meta.inf first")
         if kind == "idx":
             if self._whole(piece, STATES) and self._file:  # 2.2 had empty ones for empty blocks
-                self._extents[number] = read_block_index(bytes(self._file), piece.name)
+                extent = read_block_index(bytes(self._file), piece.name)
+                self._extent = number, extent
+                self._reach(extent)
                 self._file.clear()
         elif kind == "blk":
             yield from self._take_messages(piece, number)
 
     def _take_messages(self, piece: Piece, number: int) -> Iterator[Item]:
         if piece.first:
-            if self._index is not None or number in self._runs or number < self._number:
+            if self._index is not None or number <= self._number:
                 raise ArchiveError(f"{piece.name} is not in order")
             self._block, self._number = BlockReader(self._stream, number), number
-            self._runs[number] = array("Q")
         assert self._block is not None
-        extent = self._extents.get(number)
+        extent = None
+        if self._extent is not None and self._extent[0] == number:
+            extent = self._extent[1]
         for item in self._block.feed(piece.data):
             if item is not None:
                 self._last = max(self._last, item.seq)
@@ -128,11 +133,17 @@ class FilesUnpacker:
             raise ArchiveError(f"{piece.name} is cut short")
 
     def _remember(self, seq: int) -> None:
-        runs = self._runs[self._number]
+        runs = self._runs.get(self._number)
+        if runs is None:
+            runs = self._runs[self._number] = array("Q")
         if runs and runs[-1] == seq - 1:
             runs[-1] = seq
         else:
             runs.extend((seq, seq))
+
+    def _reach(self, extent: Extent | Index) -> None:
+        self._first = max(self._first, extent.first)
+        self._last = max(self._last, extent.last)
 
     # -- other files -------------------------------------------------------------------------------
 
@@ -145,6 +156,7 @@ class FilesUnpacker:
             raise ArchiveError("expected meta.inf first")
         elif name == _INDEX and self._index is None:
             self._index = yield from read_index(data, self._stream)
+            self._reach(self._index)
             yield from self._remove()
         elif consumer := _CONSUMER.fullmatch(name):
             self._take_consumer(consumer[1], consumer[2], data)
@@ -166,7 +178,7 @@ class FilesUnpacker:
 
     def _take_consumer(self, consumer: str, file: str, data: bytes) -> None:
         files = self._consumers.setdefault(consumer, {})
-        self._weight += len(data) + len(consumer)
+        self._weight += len(data) + len(consumer) + FILE
         if self._weight > ALL_CONSUMERS:
             raise ArchiveError("the consumers are too large")
         if file in files:
@@ -193,11 +205,7 @@ class FilesUnpacker:
         for name, files in self._consumers.items():
             yield Entry(CONSUMERS + name.encode("utf-8", "replace"), 0, data=self._record(name))
             files.clear()
-        first = self._last + 1 if self._last else 0
-        for extent in (self._index, *self._extents.values()):
-            if extent is not None:
-                self._last = max(self._last, extent.last)
-                first = max(first, extent.first)
+        first = max(self._first, self._last + 1 if self._last else 0)
         state = {"first_seq": first, "last_seq": self._last}
         yield Entry(STATE, 0, data=msgspec.json.encode(state))
 
