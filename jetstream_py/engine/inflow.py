@@ -37,10 +37,8 @@ class Inflow:
         self._most_msgs = shared.max_buffered_msgs
         self._most_bytes = shared.max_buffered_size
         self.tight = self._most_bytes < shared.max_payload + (1 << 16)
-        self._commit = (
-            -1
-        )  # the commit that is under way, by its number; since it began there came ...
-        self._msgs = self._bytes = 0
+        self._commit = -1  # the commit that is under way, by its number
+        self._msgs = self._bytes = 0  # what has come since it began
 
     def admit(self, items: list[Item]) -> list[Item]:
         """Those for which there is room. The others are answered."""
