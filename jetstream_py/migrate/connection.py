@@ -49,6 +49,7 @@ class Connection(Client):
         super().__init__()
         self.where = where
         self.prefix = f"$JS.{domain}.API." if domain else "$JS.API."
+        self.trouble: Exception | None = None  # the last that nats-py told of
         self._fault: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     # -- what nats-py leaves out -------------------------------------------------------------------
@@ -77,6 +78,7 @@ class Connection(Client):
     # -- waiting -----------------------------------------------------------------------------------
 
     async def on_error(self, error: Exception) -> None:
+        self.trouble = error
         if "permissions violation" in str(error).lower():
             self._fail(DeniedError(f"{self.where}: {str(error).removeprefix('nats: ')}"))
 
@@ -172,7 +174,8 @@ async def connect(where: str, endpoint: Endpoint) -> Connection:
             error_cb=link.on_error,
             closed_cb=link.on_closed,
             name="jetstream-py migrate",
-            max_reconnect_attempts=0,
+            max_reconnect_attempts=1,  # of addresses that do not answer; none would be for ever
+            reconnect_time_wait=0,
             **_login(endpoint),
         )
         await link.api("INFO")
@@ -186,7 +189,8 @@ async def connect(where: str, endpoint: Endpoint) -> Connection:
         await link.close()
         raise ConnectError(str(error)) from None
     except Exception as error:  # nats-py lets pass whatever libraries below it raise
-        raise ConnectError(f"{where}: cannot connect: {error or type(error).__name__}") from None
+        reason = str(link.trouble or error) or type(error).__name__
+        raise ConnectError(f"{where}: cannot connect: {reason}") from None
     return link
 
 

@@ -64,7 +64,7 @@ async def make(source: Connection, target: Connection, options: Options) -> list
             item.outcome.error = str(error)
         items.append(item)
     # Whoever copies from another stream finds it there when it comes.
-    return sorted(items, key=lambda item: stage.fills_itself(item.config))
+    return sorted(items, key=lambda item: "mirror" in item.config or "sources" in item.config)
 
 
 def choose(names: list[str], options: Options) -> list[str]:
@@ -94,6 +94,11 @@ def methods(
         raise MigrateError("an object bucket cannot be renamed: its entries hold its name")
     if bool(stage.kv_bucket(item.name)) != bool(stage.kv_bucket(item.target)):
         raise MigrateError("a bucket can only become a bucket: the names of both begin with KV_")
+    for origin in config.get("sources") or []:
+        if origin["name"] in options.renames:
+            raise MigrateError(
+                f"its messages name {origin['name']}, which would be called otherwise"
+            )
     closed: dict[str, str] = {}
     if (source >= _NEW_ARCHIVES) != (target >= _NEW_ARCHIVES):
         closed["backup"] = "archives of servers before 2.15 and of later ones are not the same"
@@ -105,7 +110,7 @@ def methods(
         closed["rebuild"] = "the target is older than 2.15"
     if text := copy.refusal(config):
         closed["copy"] = text
-    if options.follow and text and not stage.fills_itself(config):
+    if options.follow and text:
         raise MigrateError(f"--follow: {text}")
     messages = item.info["state"]["messages"]
     if config.get("retention") == "interest" and messages and not item.consumers:

@@ -44,9 +44,7 @@ def wanted(config: Json, name: str, renames: dict[str, str], replicas: int) -> J
     if replicas:
         found["num_replicas"] = replicas
     if mirror := config.get("mirror"):
-        found["mirror"] = _renamed(mirror, renames)
-    if sources := config.get("sources"):
-        found["sources"] = [_renamed(source, renames) for source in sources]
+        found["mirror"] = {**mirror, "name": renames.get(mirror["name"], mirror["name"])}
     if config["name"] != name and (old := kv_bucket(config["name"])):
         new = kv_bucket(name)
         moved = [moved_key(subject, old, new) for subject in config.get("subjects") or []]
@@ -63,10 +61,6 @@ def own_metadata(config: Json) -> dict[str, str]:
     }
 
 
-def _renamed(origin: Json, renames: dict[str, str]) -> Json:
-    return {**origin, "name": renames.get(origin["name"], origin["name"])}
-
-
 def kv_bucket(stream: str) -> str:
     return stream.removeprefix("KV_") if stream.startswith("KV_") else ""
 
@@ -77,20 +71,31 @@ def moved_key(subject: str, old: str, new: str) -> str:
     return f"$KV.{new}.{subject[len(start) :]}" if subject.startswith(start) else subject
 
 
-def fills_itself(config: Json) -> bool:
-    """Mirrors and streams with sources are no stage: they would begin anew when they become real."""
-    return bool(config.get("mirror") or config.get("sources"))
+def continued(final: Json, reached: dict[tuple[str, str], int]) -> Json:
+    """Sources that go on behind the last message of theirs, by name and filter, that is there.
+
+    The messages say so themselves, but name an origin by its identity, too, and the target's is another.
+    """
+    found = []
+    for origin in final["sources"]:
+        origin = dict(origin)
+        seq = reached.get((origin["name"], origin.get("filter_subject") or ">"), 0)
+        if seq >= origin.get("opt_start_seq", 0) and seq:
+            origin.pop("opt_start_time", None)
+            origin["opt_start_seq"] = seq + 1
+        found.append(origin)
+    return {**final, "sources": found}
 
 
 def staged(final: Json, how: str, source: str, run: str, keep_max_bytes: bool) -> Json:
     """The configuration while the stream is being filled. `how` is for the note."""
     noted = {**final, "sealed": False}
     noted["metadata"] = {**final["metadata"], NOTE: how, SOURCE: source}
-    if fills_itself(final):
-        return noted
+    if final.get("mirror"):
+        return noted  # no update could make it one later
     stage = {**noted, **_OPEN, "subjects": [f"{INTAKE}.{run}.>"]}
-    stage.pop("republish", None)
-    stage.pop("subject_transform", None)
+    for active in ("republish", "subject_transform", "sources"):
+        stage.pop(active, None)
     if final.get("retention") == "interest":
         stage["retention"] = "limits"  # without consumers it would keep nothing
     if keep_max_bytes:

@@ -7,6 +7,7 @@ import os
 import re
 from typing import Final
 
+from jetstream_py import headers
 from jetstream_py.migrate import archives, consumers, copy, report, stage, verify
 from jetstream_py.migrate.connection import Connection, Json
 from jetstream_py.migrate.errors import ApiError, MigrateError, UnavailableError
@@ -59,7 +60,7 @@ class Transfer:
         """A stream that we did not make, or have finished: it is fine if there is nothing to do."""
         verdict = verify.Verdict(differences=["it is another"])
         ours, theirs = self._item.info["state"], there["state"]
-        if all(ours[key] == theirs[key] for key in ("messages", "first_seq", "last_seq")):
+        if all(ours[key] == theirs[key] for key in ("messages", "last_seq")):
             verdict = await self._compare("copy", there, ours["last_seq"])
         if verdict.differences:
             raise MigrateError(
@@ -73,7 +74,7 @@ class Transfer:
 
     def _how(self, method: str) -> str:
         """A backup that is followed goes on as a copy."""
-        followed = self._options.follow and not stage.fills_itself(self._final)
+        followed = self._options.follow and not self._mirror
         return f"{method} copy" if followed and method != "copy" else method
 
     def _stage(self, how: str) -> Json:
@@ -85,13 +86,24 @@ class Transfer:
         for method in (ways := self._item.methods):
             self._item.outcome.method = method
             try:
-                return await self._fill(method)
+                return await self._fill_with_known(method)
             except UnavailableError as error:
                 await self._clear()
                 if method == ways[-1]:
                     raise
                 self._item.outcome.notes.append(f"no {method}: {error}")
         raise AssertionError("there is at least one way")
+
+    async def _fill_with_known(self, method: str) -> tuple[str, Json]:
+        """Without fields that the target refuses, if that is allowed."""
+        while True:
+            try:
+                return await self._fill(method)
+            except ApiError as error:
+                unknown = _UNKNOWN.search(error.description)
+                if error.err_code != _BAD_JSON or unknown is None:
+                    raise
+                self._drop([unknown[1]])
 
     async def _clear(self) -> None:
         """nats-server may keep a part of an archive that it has refused."""
@@ -142,18 +154,10 @@ class Transfer:
         """An empty stage; the first sequence is the one that the first message needs."""
         state, name = self._item.info["state"], self._item.target
         first = state["first_seq"] if state["messages"] else state["last_seq"] + 1
-        while True:
-            config = self._stage(how)
-            if first > 1 and not self._mirror:
-                config["first_seq"] = first
-            try:
-                info = await self._target.api(f"STREAM.CREATE.{name}", config)
-                break
-            except ApiError as error:
-                unknown = _UNKNOWN.search(error.description)
-                if error.err_code != _BAD_JSON or unknown is None:
-                    raise
-                self._drop([unknown[1]])
+        config = self._stage(how)
+        if first > 1 and not self._mirror:
+            config["first_seq"] = first
+        info = await self._target.api(f"STREAM.CREATE.{name}", config)
         try:
             self._drop(stage.ignored(config, info["config"]))
         except MigrateError:
@@ -217,9 +221,24 @@ class Transfer:
                 self._target, item.target, item.consumers, last, options.replicas, work_queue
             )
         config = stage.without(self._final, self._dropped)
+        if config.get("sources"):
+            config = stage.continued(config, await self._reached(info))
         answer = await self._target.api(f"STREAM.UPDATE.{item.target}", config)
         self._drop(stage.ignored(config, answer["config"]))
         outcome.status = report.DONE
+
+    async def _reached(self, info: Json) -> dict[tuple[str, str], int]:
+        """How far each origin has come, by its name and filter."""
+        found = {}
+        reader, state = Reader(self._target, self._item.target, info["config"]), info["state"]
+        async for batch in reader.read(state["first_seq"], state["last_seq"]):
+            for message in batch:
+                words = (
+                    (headers.get(message.headers, headers.STREAM_SOURCE) or b"").decode().split()
+                )
+                if len(words) > 2:
+                    found[words[0].partition(":")[0], words[2]] = int(words[1])
+        return found
 
     async def _compare(self, how: str, info: Json, last: int) -> verify.Verdict:
         """Up to a sequence. What was published again has another time, and not all of its headers."""
@@ -238,7 +257,7 @@ class Transfer:
             state["messages"],
             self._options.progress,
         )
-        if not stage.fills_itself(item.config):
+        if not self._mirror:
             verify.check_state(verdict, ours, state, last)
         return verdict
 
