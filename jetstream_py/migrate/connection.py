@@ -163,6 +163,11 @@ class Connection(Client):
         version = self.connected_server_version
         return version.major, version.minor
 
+    @property
+    def takes_old_archives(self) -> bool:
+        """jetstream-py restores what servers before 2.15 have written, nats-server 2.15 does not."""
+        return "jetstream_py_version" in self._server_info
+
 
 async def connect(where: str, endpoint: Endpoint) -> Connection:
     """Raises `ConnectError`."""

@@ -58,7 +58,8 @@ async def make(source: Connection, target: Connection, options: Options) -> list
         item.outcome.consumers = [consumer["name"] for consumer in lasting]
         item.passing = others
         try:
-            item.methods = methods(item, source.release, target.release, options)
+            old = target.takes_old_archives
+            item.methods = methods(item, source.release, target.release, old, options)
             item.outcome.method = item.methods[0]
         except MigrateError as error:
             item.outcome.error = str(error)
@@ -86,7 +87,11 @@ def choose(names: list[str], options: Options) -> list[str]:
 
 
 def methods(
-    item: Item, source: tuple[int, int], target: tuple[int, int], options: Options
+    item: Item,
+    source: tuple[int, int],
+    target: tuple[int, int],
+    takes_old: bool,
+    options: Options,
 ) -> list[str]:
     """The ways that are open. Raises `MigrateError` when there is none."""
     config, renamed = item.config, item.name != item.target
@@ -100,9 +105,10 @@ def methods(
                 f"its messages name {origin['name']}, which would be called otherwise"
             )
     closed: dict[str, str] = {}
-    if (source >= _NEW_ARCHIVES) != (target >= _NEW_ARCHIVES):
+    old = source < _NEW_ARCHIVES
+    if old != (target < _NEW_ARCHIVES) and not (old and takes_old):
         closed["backup"] = "archives of servers before 2.15 and of later ones are not the same"
-    elif renamed and target < _NEW_ARCHIVES:
+    elif renamed and old:
         closed["backup"] = "archives of servers before 2.15 hold the stream's name"
     elif renamed and stage.kv_bucket(item.name):
         closed["backup"] = "the keys of a bucket get another name with it"

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jetstream_py.cli.migrate import main
-from jetstream_py.migrate import stage
+from jetstream_py.migrate import Endpoint, MigrateError, Options, plan, stage
 from jetstream_py.migrate.report import FAILED, PLANNED
 from tests.migrate.support import USER, Pair, numbered, place
 from tests.support.server import Server
@@ -139,3 +139,25 @@ def test_fields_that_an_old_target_passes_over() -> None:
     asked = {"name": "S", "allow_msg_ttl": True, "max_age": 0, "metadata": {"a": "b"}}
     got = {"name": "S", "max_age": 0, "metadata": {"a": "b", "_nats.ver": "2.15.1"}}
     assert stage.ignored(asked, got) == ["allow_msg_ttl"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "takes_old", "ways"),
+    [
+        ((2, 15), (2, 15), False, ["backup", "rebuild", "copy"]),
+        ((2, 14), (2, 15), False, ["rebuild", "copy"]),
+        ((2, 10), (2, 15), True, ["backup", "rebuild", "copy"]),
+        ((2, 15), (2, 14), False, ["copy"]),
+        ((2, 10), (2, 14), False, ["backup", "copy"]),
+    ],
+)
+def test_ways_between_versions(
+    source: tuple[int, int], target: tuple[int, int], takes_old: bool, ways: list[str]
+) -> None:
+    state = {"messages": 0, "bytes": 0, "first_seq": 0, "last_seq": 0}
+    end = Endpoint("")
+    item = plan.Item("S", "S", {"config": {"name": "S"}, "state": state}, [], [])
+    assert plan.methods(item, source, target, takes_old, Options(end, end, ("*",))) == ways
+    for way in {"backup", "rebuild"} - set(ways):
+        with pytest.raises(MigrateError, match=way):
+            plan.methods(item, source, target, takes_old, Options(end, end, ("*",), method=way))
