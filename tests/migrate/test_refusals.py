@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,8 @@ from jetstream_py.cli.migrate import main
 from jetstream_py.migrate import Endpoint, MigrateError, Options, plan, stage
 from jetstream_py.migrate.report import FAILED, PLANNED
 from tests.migrate.support import USER, Pair, numbered, place
-from tests.support.server import Server
+from tests.support.certs import Authority
+from tests.support.server import OURS, Server, StartServer
 
 
 def command(pair: Pair, *arguments: str) -> int:
@@ -100,6 +102,22 @@ def test_permissions(pair: Pair) -> None:
 def test_nkey(inwards: Pair) -> None:
     place(inwards.source, "S", numbered("s", 1, 2), subjects=["s"])
     assert inwards.one(source=f"{USER.seed}@", target=f"{USER.seed}@").error == ""
+
+
+def test_tls(inwards: Pair, start_server: StartServer, tmp_path: Path) -> None:
+    """The target trusts nobody but who shows a certificate."""
+    authority = Authority(tmp_path)
+    server, client = authority.server(), authority.server("client")
+    config = f"""tls {{
+        cert_file: "{server.cert}", key_file: "{server.key}", ca_file: "{authority.cert}", verify: true
+    }}"""
+    target = start_server(OURS, config, ["-js", "-sd", str(tmp_path / "store")])
+    place(inwards.source, "S", numbered("s", 1, 2), subjects=["s"])
+    source = f"nats://127.0.0.1:{inwards.source.server.port}"
+    end = ["--to", f"nats://localhost:{target.port}", "--to-ca", str(authority.cert)]
+    assert main(["--from", source, *end, "--all"]) == 3
+    end += ["--to-cert", str(client.cert), "--to-key", str(client.key)]
+    assert main(["--from", source, *end, "--all"]) == 0
 
 
 def test_limits_of_the_target(outwards: Pair) -> None:
