@@ -15,11 +15,13 @@ _BY_CODE: Final = {each.value[0]: each for each in E}
 class ApiError(Exception):
     """A request that the API refuses."""
 
-    def __init__(self, code: int, err_code: int, description: str) -> None:
+    def __init__(self, code: int, err_code: int, description: str, cause: str = "") -> None:
+        """`cause` is what reports of traced messages say instead of the description."""
         super().__init__(description)
         self.code = code
         self.err_code = err_code
         self.description = description
+        self.cause = cause
 
     @property
     def body(self) -> ErrorBody:
@@ -29,7 +31,7 @@ class ApiError(Exception):
         return f"ApiError({self.code}, {self.err_code}, {self.description!r})"
 
 
-def error(which: E | int | str, **values: object) -> ApiError:
+def error(which: E | int | str, cause: str = "", **values: object) -> ApiError:
     """The error by its member, err_code or name; `values` fill the blanks of its text."""
     if isinstance(which, int):
         which = _BY_CODE[which]
@@ -38,7 +40,7 @@ def error(which: E | int | str, **values: object) -> ApiError:
     err_code, code, text = which.value
     for name, value in values.items():
         text = text.replace("{" + name + "}", str(value))
-    return ApiError(code, err_code, text)
+    return ApiError(code, err_code, text, cause or str(values.get("err", "")))
 
 
 def invalid_config(text: str) -> ApiError:

@@ -103,10 +103,9 @@ def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -
     if collectors.filled:
         collectors.drain()
     client = session.behalf if session.internal else session
-    if session.traced is not None and pub.subject.startswith(proto.SERVER_SUBJECTS):
-        session.traced.served("$SYS", pub.subject, pub.subject)
-        if session.traced.only:
-            return True
+    traced = session.traced
+    if traced is not None and traced.served_here(pub.subject) and traced.only:
+        return False
     hdr = pub.hdr
     block, payload = (b"", body[:-1]) if hdr < 0 else (body[:hdr], body[hdr:-1])
     return handler(pub.subject, pub.reply, block, payload, client) is not False
@@ -171,16 +170,15 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
             pub = pub.renamed(sub.via.rename.to_local(pub.subject))
         sub = sub.via.sub
     refused = _held_back(session, sub, pub)
-    if session.traced is not None:
-        _note(session.traced, matched, pub, refused)
-        if session.traced.only and sub.handler is None:
-            return not refused
+    if session.traced is not None and not _note(session.traced, matched, pub, refused):
+        return not refused
     if refused:
         return False
     if sub.collector is not None:
         if session.traced is not None:
-            pub, body = _untraced(pub, body)
-        _gather(session, sub, sub.collector, pub, body)
+            _collect_traced(session, session.traced, matched, sub.collector, pub, body)
+        else:
+            _gather(session, sub, sub.collector, pub, body)
         return True
     if sub.handler is not None:
         return _hand(session, sub, sub.handler, pub, body)
@@ -219,22 +217,36 @@ def _held_back(session: Session, sub: Sub, pub: Pub) -> str:
 
 def _untraced(pub: Pub, body: bytes) -> tuple[Pub, bytes]:
     """A message for a stream, which is not traced again whenever it is read."""
-    block = msgtrace.switched_off(body[: pub.hdr])
+    block = msgtrace.for_a_stream(body[: pub.hdr])
     stored = Pub(pub.subject, pub.reply, len(block), len(block) + pub.size - pub.hdr, b"")
     return stored, block + body[pub.hdr :]
 
 
-def _note(traced: MsgTrace, sub: Sub, pub: Pub, refused: str) -> None:
-    """Tell a trace about a receiver; `pub` has the receiver's subject. A service speaks for itself."""
+def _collect_traced(
+    session: Session, traced: MsgTrace, sub: Sub, collector: Collector, pub: Pub, body: bytes
+) -> None:
+    """One item for a collector that tells what became of it, unless the trace has ended before."""
+    pub, body = _untraced(pub, body)
+    if collector.teller is None or not (sub.via is None or sub.via.traced):
+        _gather(session, sub, collector, pub, body)
+        return
+    sub.msgs += 1
+    session.broker.collectors.drain()  # what came before it
+    item = pub.subject, pub.reply, body[: pub.hdr], body[pub.hdr : -1]
+    traced.collected(collector.teller(item, traced.only))
+
+
+def _note(traced: MsgTrace, sub: Sub, pub: Pub, refused: str) -> bool:
+    """Tell a trace about a receiver; `pub` has the receiver's subject. Services and collectors speak for
+    themselves. Does the receiver get the message, if nothing holds it back?"""
     if sub.via is not None:
         traced.exported(sub.via.account, pub.subject)
         if not sub.via.traced:
-            return
-    if sub.collector is not None:
-        if sub.collector.label:
-            traced.stored(sub.collector.label, pub.subject)
-    elif sub.handler is None:
-        traced.delivered(sub, refused)
+            return not traced.only
+    if sub.collector is not None or sub.handler is not None:
+        return True
+    traced.delivered(sub, refused)
+    return not traced.only
 
 
 def _no_responders(session: Session, pub: Pub) -> None:

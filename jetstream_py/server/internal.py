@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.server import delivery, series
-from jetstream_py.server.collect import Collector, Sink
+from jetstream_py.server.collect import Collector, Sink, Teller
 from jetstream_py.server.link import NO_LINK
 from jetstream_py.server.router import Kept, Pub
 from jetstream_py.server.session import Session
@@ -41,13 +41,14 @@ class Internal:
         self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
-    def collect(self, subject: bytes, handler: Sink, label: str = "") -> Sub:
+    def collect(self, subject: bytes, handler: Sink, teller: Teller | None = None) -> Sub:
         """Like `subscribe`, but the handler gets everything that one read of a socket brought as one
-        list (see `collect`). Subjects of the same handler come in one list, too, in order."""
+        list (see `collect`). Subjects of the same handler come in one list, too, in order. What somebody
+        traces goes to the `teller`."""
         sub = Sub(self._session, subject, b"", b"")
         collector = self._collectors.get(handler)
         if collector is None:
-            collector = self._collectors[handler] = Collector(handler, label)
+            collector = self._collectors[handler] = Collector(handler, teller)
         collector.users += 1
         sub.collector = collector
         self._account.subscribe(sub)
