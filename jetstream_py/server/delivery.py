@@ -32,7 +32,7 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
     if (pub.guarded or route.guarded or not session.fast) and not _admit(session, pub, body):
         return False
     if session.traced is not None:
-        return _deliver_each(session, pub, body)
+        return deliver_each(session, pub, body)
     if route.collector is not None:
         _gather(session, route.plain[0], route.collector, pub, body)
         return True
@@ -53,7 +53,7 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
             out.append(body)
         if receivers:
             return True
-    elif _deliver_each(session, pub, body):
+    elif deliver_each(session, pub, body):
         return True
     if pub.reply and session.connect.no_responders:
         _no_responders(session, pub)
@@ -73,7 +73,7 @@ def _publish_traced(session: Session, pub: Pub, body: bytes, traced: MsgTrace) -
     try:
         if not _admit(session, pub, body):
             return False
-        heard = _deliver_each(session, pub, body)
+        heard = deliver_each(session, pub, body)
         if not heard and pub.reply and session.connect.no_responders:
             _no_responders(session, pub)
         return heard
@@ -124,7 +124,7 @@ def _admit(session: Session, pub: Pub, body: bytes) -> bool:
     return True
 
 
-def _deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
+def deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
     """Receivers that need a look each: limits, no echo, no headers, traces."""
     delivered = False
     for sub in pub.route.plain:
@@ -210,6 +210,10 @@ def _held_back(session: Session, sub: Sub, pub: Pub) -> str:
         return msgtrace.NO_ECHO
     if sub.filter is not None and sub.filter(pub.subject):
         return msgtrace.DENIED
+    if pub.kept:
+        hidden = sub.session.hidden
+        if hidden is not None and hidden.denies(pub.subject, sub.queue):
+            return msgtrace.DENIED
     if sub.max and sub.msgs >= sub.max:
         return msgtrace.ENOUGH
     return ""
