@@ -16,6 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Final, NamedTuple
 
 from hypothesis import strategies as st
@@ -74,20 +75,17 @@ publishable = patterns | st.sampled_from(
 )
 groups = st.sampled_from([None, None, "g", "h.x"])
 entries = st.tuples(patterns, st.sampled_from(["", "", "", " g", " h.*", " >"])).map("".join)
+denied = st.lists(publishable, max_size=2).map(tuple)
+some_entries = st.lists(entries, min_size=1, max_size=2).map(tuple)
+# Half of the users may do so much that they get somewhere.
 rights = st.builds(
     Permissions,
-    publish=st.none()
-    | st.builds(
-        Rule,
-        allow=st.none() | st.lists(publishable, min_size=1, max_size=4).map(tuple),
-        deny=st.lists(publishable, max_size=2).map(tuple),
-    ),
+    publish=st.builds(Rule, st.none(), denied)
+    | st.builds(Rule, st.just(("$JS.API.>", "a.>")), denied)
+    | st.builds(Rule, st.lists(publishable, min_size=1, max_size=4).map(tuple), denied),
     subscribe=st.none()
-    | st.builds(
-        Rule,
-        allow=st.none() | st.lists(entries, min_size=2, max_size=5).map(tuple),
-        deny=st.lists(entries, max_size=2).map(tuple),
-    ),
+    | st.builds(Rule, st.none(), some_entries)
+    | st.builds(Rule, st.lists(entries, min_size=2, max_size=5).map(tuple), some_entries),
     responses=st.none()
     | st.builds(Responses, max=st.sampled_from([1, 2, -1]), expires=st.sampled_from([0.0, 5.0])),
 )
@@ -159,6 +157,24 @@ steps = st.one_of(
 )
 
 
+# What belongs together seldom comes together by chance.
+PULLED = Appear("a.x"), Request(NEXT)
+tales = st.one_of(
+    steps.map(lambda step: [step]),
+    st.sampled_from(
+        [
+            [*PULLED, Ack("Q"), Ack("Q"), Ack("Q")],
+            [*PULLED, Pass(6.0), Ack("Q")],
+            [Subscribe("in.1", None), Subscribe("in.*", None), *PULLED, Ack("Q"), Ack("Q")],
+            [Subscribe("svc.q", None), Ask(), Answer(), Answer(), Ask(), Answer()],
+            [Subscribe("svc.q", None), Ask(), Pass(6.0), Answer()],
+            [Subscribe("d.x", None), Subscribe("a.*", None), *PULLED, Appear("a.y"), Ack("P")],
+            [Subscribe("d.x", "g"), Subscribe("*.x", None), *PULLED, Appear("a.y")],
+        ]
+    ),
+)
+
+
 class Case(NamedTuple):
     rights: Permissions
     group: str | None  # of the push consumer
@@ -170,8 +186,8 @@ cases = st.builds(
     Case,
     rights=rights,
     group=st.sampled_from([None, None, "g"]),
-    before=st.just([Subscribe("in.*", None)]) | st.just([]),
-    steps=st.lists(steps, min_size=3, max_size=12),
+    before=st.sampled_from([[], [Subscribe("in.*", None)], [Subscribe("in.1", None)]]),
+    steps=st.lists(tales, min_size=2, max_size=6).map(lambda told: [*chain(*told)]),
 )
 
 

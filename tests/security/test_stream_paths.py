@@ -10,7 +10,7 @@ from tests.security.stream_paths import Case, cases, check, house
 def test_permissions_hold_on_the_ways_of_streams() -> None:
     with house() as found:
 
-        @settings(max_examples=150, derandomize=True, deadline=None)
+        @settings(max_examples=350, derandomize=True, deadline=None)
         @given(cases)
         def play(case: Case) -> None:
             check(found, case)
