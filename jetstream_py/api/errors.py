@@ -31,8 +31,9 @@ class ApiError(Exception):
         return f"ApiError({self.code}, {self.err_code}, {self.description!r})"
 
 
-def error(which: E | int | str, cause: str = "", **values: object) -> ApiError:
-    """The error by its member, err_code or name; `values` fill the blanks of its text."""
+def error(which: E | int | str, **values: object) -> ApiError:
+    """The error by its member, err_code or name; `values` fill the blanks of its text. Its cause is the
+    `cause` among them, or else the `err`."""
     if isinstance(which, int):
         which = _BY_CODE[which]
     elif isinstance(which, str):
@@ -40,7 +41,7 @@ def error(which: E | int | str, cause: str = "", **values: object) -> ApiError:
     err_code, code, text = which.value
     for name, value in values.items():
         text = text.replace("{" + name + "}", str(value))
-    return ApiError(code, err_code, text, cause or str(values.get("err", "")))
+    return ApiError(code, err_code, text, str(values.get("cause", values.get("err", ""))))
 
 
 def invalid_config(text: str) -> ApiError:

@@ -71,7 +71,8 @@ def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
 def wrong_last(expected: bytes, last: int, what: str = "") -> ApiError:
     """The last sequence, of the stream or `what`, is another one."""
     number = expected_number(expected) % (1 << 64)
-    return error(10071, f"last sequence{what} mismatch: {number} vs {last}", seq=last)
+    cause = f"last sequence{what} mismatch: {number} vs {last}"
+    return error(10071, cause=cause, seq=last)
 
 
 def expected_number(text: bytes) -> int:

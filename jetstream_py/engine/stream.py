@@ -444,7 +444,7 @@ class Stream:
     def _check_last_id(self, expected: bytes | None) -> None:
         if expected and self._last_id != expected:
             cause = f"last msgid mismatch: {shown(expected)} vs {shown(self._last_id)}"
-            raise error(10070, cause, id=self._last_id.decode("utf-8", "replace"))
+            raise error(10070, cause=cause, id=self._last_id.decode("utf-8", "replace"))
 
     def _check_discard_new(self, subject: bytes, headers: bytes, data: bytes, rollup: bool) -> None:
         config, store = self.config, self.store
