@@ -244,7 +244,7 @@ class JetStream:
 
     def _listen(self, stream: Stream) -> None:
         self._subs[stream.config.name] = [
-            self.bus.collect(subject, stream.publish, stream.config.name)
+            self.bus.collect(subject, stream.publish, stream.publish_traced)
             for subject in stream.subjects
         ]
 
