@@ -6,8 +6,8 @@ it:
 
 * The history limit removes the oldest entries of a key. Such a key has as many entries as the limit, so of it
   nothing is known before the oldest that is left.
-* A purge, and a marker of a limit, remove all before them; `purge_deletes` leaves a marker, too, or nothing at
-  all. A key whose oldest entry is a deletion is therefore unknown before it.
+* A purge, and a marker of a limit, remove all before them; `purge_deletes` leaves a marker, too, or nothing
+  at all. A key whose oldest entry is a deletion is therefore unknown before it.
 * A TTL removes single values, the bucket's TTL those at the front, and both may take a key as a whole. There
   is nothing left to see but a sequence without a message.
 
