@@ -13,7 +13,7 @@ and the answer leaves when the application has come to that point, not when the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -88,6 +88,7 @@ class Reader:
         self._headers_only = headers_only
         self._queue: asyncio.Queue[Received] = asyncio.Queue()
         self._inbox: Inbox | None = None
+        self._sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
         self._name = ""
         self._expected = 1  # number of the next delivery
         self._last = 0  # sequence behind which another consumer would start
@@ -251,8 +252,8 @@ class Reader:
             try:
                 return await self._begin(start)
             except (NoResponders, RequestTimeout):
-                await asyncio.sleep(RETRY)
+                await self._sleep(RETRY)
             except ApiError as error:
                 if error.code != UNAVAILABLE:
                     raise
-                await asyncio.sleep(RETRY)
+                await self._sleep(RETRY)

@@ -96,7 +96,8 @@ def _received(message: Msg) -> Received:
     if "Status" not in headers:
         return Received(message.subject, message.reply, headers, message.data)
     rest = dict(headers)
-    status, text = rest.pop("Status"), rest.pop("Description", "")
+    # A status without a text takes the line behind it for one.
+    status, text = rest.pop("Status"), rest.pop("Description", "").partition("\n")[0].strip()
     code = int(status[:3]) if status[:3].isdigit() else 500
     return Received(message.subject, message.reply, rest, message.data, code, text)
 
@@ -111,7 +112,7 @@ def _translated(error: Exception, subject: str) -> Exception:
         return PayloadTooLarge(str(error))
     if isinstance(error, TimeoutError | errors.TimeoutError):
         return RequestTimeout(f"no answer from {subject}")
-    if isinstance(error, errors.Error):
+    if isinstance(error, errors.Error | OSError):
         return Disconnected(str(error))
     return error
 

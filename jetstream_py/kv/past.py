@@ -22,9 +22,10 @@ Everything is read in order; if removals came between, it is read again.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final, TypeVar
 
 from jetstream_py import limits
 from jetstream_py.js.errors import InvalidName, MessageNotFound
@@ -34,6 +35,9 @@ from jetstream_py.js.times import to_ns
 from jetstream_py.js.types import Message, StreamInfo
 from jetstream_py.kv.entry import Entry, entry_of
 from jetstream_py.kv.errors import BeforeHorizon
+
+EXPIRED: Final = "values of this bucket may have expired"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -93,75 +97,73 @@ class Past:
     async def of_bucket(
         self, revision: int | None, time: datetime | None, partial: bool
     ) -> Snapshot:
-        asked = await self._revision(revision, time)
-        for _ in range(limits.PAST_TRIES):
-            before = await self._js.stream_info(self._stream)
-            found = await self._walk(min(asked, before.state.last_seq))
-            after = await self._js.stream_info(self._stream)
-            if before.state.removed == after.state.removed:
-                break
-        else:
-            raise BeforeHorizon(asked, None, "the bucket is cut faster than it can be read")
-        horizon, reason = _horizon(after, found)
-        snapshot = Snapshot(
-            found.revision,
-            {key: entry for key, entry in found.state.items() if not entry.deleted},
-            horizon,
-            reason,
-        )
+        async def look(info: StreamInfo, upto: int) -> Snapshot:
+            found = await self._walk(upto, values=True)
+            horizon, reason = _horizon(info, found)
+            alive = {key: entry for key, entry in found.state.items() if not entry.deleted}
+            return Snapshot(upto, alive, horizon, reason)
+
+        snapshot = await self._undisturbed(await self._revision(revision, time), look)
         if not snapshot.complete and not partial:
-            raise BeforeHorizon(found.revision, horizon, reason)
+            raise BeforeHorizon(snapshot.revision, snapshot.horizon, snapshot.reason)
         return snapshot
 
     async def of_key(self, key: str, revision: int | None, time: datetime | None) -> Entry | None:
-        asked = await self._revision(revision, time)
+        async def look(info: StreamInfo, upto: int) -> Entry | None:
+            kept = [entry async for entry in self._read([self._prefix + key])]
+            newest = next((entry for entry in reversed(kept) if entry.revision <= upto), None)
+            if newest is None:  # there never was one, or it is gone
+                horizon, reason = _horizon(info, await self._walk(upto, values=False))
+                if horizon is None or upto < horizon:
+                    raise BeforeHorizon(upto, horizon, reason)
+            elif info.config.get("allow_msg_ttl") and await self._missing(newest.revision, upto):
+                raise BeforeHorizon(upto, None, EXPIRED)
+            return newest  # what else removes entries begins with the oldest
+
+        return await self._undisturbed(await self._revision(revision, time), look)
+
+    async def _undisturbed(self, asked: int, look: Callable[[StreamInfo, int], Awaitable[T]]) -> T:
+        """What a look finds while nothing is removed."""
         for _ in range(limits.PAST_TRIES):
             before = await self._js.stream_info(self._stream)
-            kept = [entry async for entry in self._read([self._prefix + key], Start())]
-            upto = min(asked, before.state.last_seq)
-            newest = next((entry for entry in reversed(kept) if entry.revision <= upto), None)
-            missing = 0
-            if newest is None or before.config.get("allow_msg_ttl"):
-                missing = await self._missing(newest.revision + 1 if newest else 1, upto)
+            found = await look(before, min(asked, before.state.last_seq))
             after = await self._js.stream_info(self._stream)
             if before.state.removed == after.state.removed:
-                break
-        else:
-            raise BeforeHorizon(asked, None, "the bucket is cut faster than it can be read")
-        if missing:
-            _check_key(after, kept, newest, upto)
-        return newest
+                return found
+        raise BeforeHorizon(asked, None, "the bucket is cut faster than it can be read")
 
-    async def _walk(self, revision: int) -> _Found:
-        """Values up to the revision, the rest without them."""
+    async def _walk(self, revision: int, values: bool) -> _Found:
+        """All that is left; values, if they are wanted, up to the revision."""
         found = _Found(revision)
         everything = [self._prefix + ">"]
-        async with self._js.read(self._stream, everything) as reader:
-            async for message in reader.existing():
-                if message.seq > revision:
-                    break
-                found.see(message, entry_of(self._bucket, self._prefix, message))
-        start = Start.at_seq(revision + 1)
+        start = Start()
+        if values:
+            async with self._js.read(self._stream, everything) as reader:
+                async for message in reader.existing():
+                    if message.seq > revision:
+                        break
+                    found.see(message, entry_of(self._bucket, self._prefix, message))
+            start = Start.at_seq(revision + 1)
         async with self._js.read(self._stream, everything, start, headers_only=True) as reader:
             async for message in reader.existing():
                 found.see(message, entry_of(self._bucket, self._prefix, message))
         return found
 
-    async def _read(self, filters: list[str], start: Start) -> AsyncIterator[Entry]:
-        async with self._js.read(self._stream, filters, start) as reader:
+    async def _read(self, filters: list[str]) -> AsyncIterator[Entry]:
+        async with self._js.read(self._stream, filters) as reader:
             async for message in reader.existing():
                 yield entry_of(self._bucket, self._prefix, message)
 
-    async def _missing(self, first: int, last: int) -> int:
-        """Sequences without a message from the first to the last."""
-        there = 0
-        start = Start.at_seq(first)
+    async def _missing(self, behind: int, last: int) -> bool:
+        """Is there a sequence without a message behind the one, up to the other?"""
+        seq = behind
+        start = Start.at_seq(behind + 1)
         async with self._js.read(self._stream, start=start, headers_only=True) as reader:
             async for message in reader.existing():
-                if message.seq > last:
+                if message.seq > last or message.seq > seq + 1:
                     break
-                there += 1
-        return last + 1 - first - there
+                seq = message.seq
+        return seq < last
 
     async def _revision(self, revision: int | None, time: datetime | None) -> int:
         """The point that is asked for, as a revision."""
@@ -181,42 +183,25 @@ class Past:
 def _expires(info: StreamInfo) -> str:
     """What takes values away without a trace, or nothing."""
     if info.config.get("allow_msg_ttl"):
-        return "values of this bucket may have expired"
+        return EXPIRED
     if info.config.get("max_age") and info.state.first_seq > 1:
         return "the bucket's TTL has removed values"
     return ""
 
 
-def _is_cut(info: StreamInfo, key: _Key) -> bool:
-    limit = int(info.config.get("max_msgs_per_subject", -1))
-    return key.deletion or 0 < limit <= key.count
-
-
 def _horizon(info: StreamInfo, found: _Found) -> tuple[int | None, str]:
     """The first revision that is known for sure, and what cut off those before."""
-    last = info.state.last_seq
     gaps = list(found.gaps)
-    if found.looked_at < last:
-        gaps.append((found.looked_at + 1, last))
+    if found.looked_at < info.state.last_seq:
+        gaps.append((found.looked_at + 1, info.state.last_seq))
     if not any(first <= found.revision for first, _ in gaps):
         return 0, ""
     if reason := _expires(info):
         return None, reason
-    cut = max((key.oldest for key in found.keys.values() if _is_cut(info, key)), default=0)
-    unexplained = max((end for _, end in gaps if end > cut), default=0)
-    if unexplained > cut:
+    limit = int(info.config.get("max_msgs_per_subject", -1))
+    cut = [key.oldest for key in found.keys.values() if key.deletion or 0 < limit <= key.count]
+    known = max(cut, default=0)
+    unexplained = max((end for _, end in gaps), default=0)
+    if unexplained > known:
         return unexplained, "messages were removed whose key has vanished"
-    return cut, "the history limit or a purge has removed older values"
-
-
-def _check_key(info: StreamInfo, kept: list[Entry], newest: Entry | None, revision: int) -> None:
-    """Sequences are missing behind the newest entry that is left: could one have been of this key?"""
-    if info.config.get("allow_msg_ttl"):
-        raise BeforeHorizon(revision, None, _expires(info))
-    if newest is not None:
-        return  # what else removes entries begins with the oldest
-    if reason := _expires(info):
-        raise BeforeHorizon(revision, kept[0].revision if kept else None, reason)
-    if kept and _is_cut(info, _Key(kept[0].revision, kept[0].deleted, len(kept))):
-        reason = "the history limit or a purge has removed older values"
-        raise BeforeHorizon(revision, kept[0].revision, reason)
+    return known, "the history limit or a purge has removed older values"

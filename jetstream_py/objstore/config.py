@@ -41,6 +41,16 @@ def meta_of(bucket: str, name: str) -> str:
     return f"{SPACE}{bucket}.M.{token}"
 
 
+def latin_meta_of(bucket: str, name: str) -> str:
+    """The subject that nats.js has instead, or nothing if it has the same or none."""
+    if name.isascii():
+        return ""
+    try:
+        return f"{SPACE}{bucket}.M.{urlsafe_b64encode(name.encode('latin-1')).decode()}"
+    except UnicodeEncodeError:
+        return ""
+
+
 @dataclass(frozen=True)
 class Store:
     """The options of a store. Times are seconds; 0 and -1 are no limit."""

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from msgspec.structs import replace
 
-from jetstream_py import headers as hdr
 from jetstream_py import limits
-from jetstream_py.gotext import rfc3339_nano
-from jetstream_py.js.errors import ApiError, JetStreamError, MessageNotFound, WrongLastSequence
+from jetstream_py.js.errors import ApiError, JetStreamError, MessageNotFound
 from jetstream_py.js.interface import JetStream
-from jetstream_py.js.reader import Start
 from jetstream_py.js.times import SECOND
-from jetstream_py.js.types import Message, StreamInfo
+from jetstream_py.js.types import StreamInfo
 from jetstream_py.js.watch import Watcher
 from jetstream_py.objstore import download
-from jetstream_py.objstore.config import SPACE, STREAM, StoreStatus, chunks_of, meta_of, stream_of
+from jetstream_py.objstore.config import STREAM, StoreStatus, chunks_of, stream_of
 from jetstream_py.objstore.errors import (
     InvalidObject,
     LinkError,
     ObjectExists,
-    ObjectNotFound,
     ObjectStoreError,
     StoreSealed,
     UploadFailed,
 )
-from jetstream_py.objstore.info import Link, ObjectInfo, Options, digest_text, info_of
+from jetstream_py.objstore.info import Link, ObjectInfo, Options, digest_text
+from jetstream_py.objstore.metas import SEALED, Metas
 from jetstream_py.objstore.upload import Source, Upload
 
-ROLLUP: Final = {hdr.ROLLUP.decode(): "sub"}
-SEALED: Final = 10109
 Values = Mapping[str, str | Sequence[str]]
 
 
@@ -44,7 +39,7 @@ class ObjectStore:
         self.bucket = info.name.removeprefix(STREAM)
         self._stream = info.name
         self._direct = bool(info.config.get("allow_direct"))
-        self._metas = f"{SPACE}{self.bucket}.M.>"
+        self._metas = Metas(js, info.name, self.bucket, self._direct)
 
     # -- objects -----------------------------------------------------------------------------------
 
@@ -63,7 +58,7 @@ class ObjectStore:
         Returns when all of it is on disk. Until then readers see the old object. Raises UploadFailed, or what
         the source raised; then nothing new is left.
         """
-        subject = meta_of(self.bucket, name)
+        subject = await self._metas.subject(name)
         if not 0 < chunk_size <= self.js.max_payload:
             raise InvalidObject(f"a chunk has 1 to {self.js.max_payload} bytes, not {chunk_size}")
         known = ObjectInfo(
@@ -79,7 +74,7 @@ class ObjectStore:
         try:
             digest = digest_text(await upload.send(source, chunk_size))
             whole = replace(known, size=upload.size, chunks=upload.chunks, digest=digest)
-            info, old = await self._tell(subject, whole)
+            info, old = await self._metas.take(subject, whole)
         except BaseException as error:
             left = await self._undo(known.nuid, upload.chunks)
             if isinstance(error, JetStreamError):
@@ -104,6 +99,8 @@ class ObjectStore:
         sealed = isinstance(error, ApiError) and error.err_code == SEALED
         if sealed or isinstance(error, StoreSealed):
             return StoreSealed(f"{self.bucket} is sealed")
+        if isinstance(error, InvalidObject):
+            return error
         return UploadFailed(f"{name} was not stored: {error}", left)
 
     async def get(
@@ -138,10 +135,7 @@ class ObjectStore:
 
     async def info(self, name: str, *, show_deleted: bool = False) -> ObjectInfo:
         """What is known of an object, or of a link. Raises ObjectNotFound."""
-        found = await self._known(meta_of(self.bucket, name))
-        if found is None or (found.deleted and not show_deleted):
-            raise ObjectNotFound(name)
-        return found
+        return await self._metas.info(name, show_deleted)
 
     async def update_meta(
         self,
@@ -163,20 +157,20 @@ class ObjectStore:
             changed["metadata"] = dict(metadata)
         after = replace(info, **changed)
         if after.name == name:
-            return await self._replace(info, after)
-        subject = meta_of(self.bucket, after.name)
-        taken = await self._known(subject)
+            return await self._metas.change(info, after)
+        subject = await self._metas.subject(after.name)
+        taken = await self._metas.known(subject)
         if taken is not None and not taken.deleted:
             raise ObjectExists(after.name)
-        after = await self._publish(subject, after, taken.revision if taken else 0)
-        await self.js.purge(self._stream, meta_of(self.bucket, name))
+        after = await self._metas.publish(subject, after, taken.revision if taken else 0)
+        await self._metas.forget(await self._metas.subject(name))
         return after
 
     async def delete(self, name: str) -> None:
         """Remove an object; that there was one is still told. Raises ObjectNotFound."""
         info = await self.info(name)
         gone = replace(info, deleted=True, size=0, chunks=0, digest="")
-        await self._replace(info, gone)
+        await self._metas.change(info, gone)
         if info.nuid:
             await self.js.purge(self._stream, chunks_of(self.bucket, info.nuid))
 
@@ -196,14 +190,14 @@ class ObjectStore:
         return await self._put_link(name, Link(bucket))
 
     async def _put_link(self, name: str, link: Link) -> ObjectInfo:
-        subject = meta_of(self.bucket, name)
-        old = await self._known(subject)
+        subject = await self._metas.subject(name)
+        old = await self._metas.known(subject)
         if old is not None and not old.deleted and old.link is None:
             raise ObjectExists(name)
         info = ObjectInfo(
             name=name, bucket=self.bucket, nuid=self.js.new_id(), options=Options(link=link)
         )
-        return await self._publish(subject, info, old.revision if old else 0)
+        return await self._metas.publish(subject, info, old.revision if old else 0)
 
     async def _resolve(self, name: str) -> tuple[ObjectStore, ObjectInfo]:
         """The object behind a name, and the store that has it."""
@@ -227,12 +221,7 @@ class ObjectStore:
 
     async def list(self, *, show_deleted: bool = False) -> list[ObjectInfo]:
         """What is known of all objects and links."""
-        found: dict[str, ObjectInfo] = {}
-        start = Start.last_per_subject()
-        async with self.js.read(self._stream, [self._metas], start) as reader:
-            async for message in reader.existing():
-                info = info_of(message)
-                found[info.name] = info
+        found = await self._metas.list()
         return [info for info in found.values() if show_deleted or not info.deleted]
 
     def watch(
@@ -243,18 +232,7 @@ class ObjectStore:
         updates_only: bool = False,
     ) -> Watcher[ObjectInfo]:
         """What is known of objects as it is, then None, then as it changes."""
-        if include_history and updates_only:
-            raise InvalidObject("include_history and updates_only exclude each other")
-        start = Start.last_per_subject()
-        if include_history or updates_only:
-            start = Start.new() if updates_only else Start()
-        reader = self.js.read(self._stream, [self._metas], start)
-
-        def meaning(message: Message) -> ObjectInfo | None:
-            info = info_of(message)
-            return None if ignore_deletes and info.deleted else info
-
-        return Watcher(reader, meaning, updates_only)
+        return self._metas.watch(ignore_deletes, include_history, updates_only)
 
     async def status(self) -> StoreStatus:
         return StoreStatus(await self.js.stream_info(self._stream))
@@ -284,47 +262,6 @@ class ObjectStore:
             if self.js.now_ns() - last.time_ns >= older_than * SECOND:
                 removed += await self.js.purge(self._stream, subject)
         return removed
-
-    # -- what is known of objects ------------------------------------------------------------------
-
-    async def _known(self, subject: str) -> ObjectInfo | None:
-        try:
-            return info_of(await self.js.last(self._stream, subject, direct=self._direct))
-        except MessageNotFound:
-            return None
-
-    async def _tell(self, subject: str, info: ObjectInfo) -> tuple[ObjectInfo, ObjectInfo | None]:
-        """Make an object known, in place of what is there; returns that, too. Whoever comes at the same
-        time is replaced, not passed over: somebody must remove the chunks of each."""
-        for _ in range(limits.OBJECT_META_TRIES):
-            old = await self._known(subject)
-            try:
-                return await self._publish(subject, info, old.revision if old else 0), old
-            except WrongLastSequence:
-                continue
-        raise UploadFailed(f"{info.name}: too many writers at the same time")
-
-    async def _replace(self, before: ObjectInfo, after: ObjectInfo) -> ObjectInfo:
-        """Change what is known of the object that was read, not of another one that took its place."""
-        try:
-            return await self._publish(meta_of(self.bucket, after.name), after, before.revision)
-        except WrongLastSequence as error:
-            raise ObjectStoreError(f"{after.name} has changed meanwhile") from error
-
-    async def _publish(self, subject: str, info: ObjectInfo, revision: int) -> ObjectInfo:
-        now = self.js.now_ns()
-        try:
-            ack = await self.js.publish(
-                subject,
-                info.encode(rfc3339_nano(now)),
-                headers=ROLLUP,
-                expected_last_subject_seq=revision,
-            )
-        except ApiError as error:
-            if error.err_code == SEALED:
-                raise StoreSealed(f"{self.bucket} is sealed") from error
-            raise
-        return replace(info, revision=ack.seq, time_ns=now)
 
 
 def _list(value: str | Sequence[str]) -> list[str]:
