@@ -1,8 +1,8 @@
 """A bus without a connection: streams of one account for code in the server's own loop.
 
 Requests and publishes take the way of every part of the server (`server.internal`), and so do the answers,
-through the outbox: what this code sees is committed, as it is for a client. There are no permissions; the
-account is the bound.
+through the outbox: what this code sees is committed, as it is for a client. There are no permissions, and
+no subject mappings; the account is the bound.
 
 The server answers a read within the call, so a loop of reads would never let anybody else run. After so many
 answers without a pause (`TURN`) a request gives the loop a turn.
@@ -16,11 +16,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from jetstream_py import headers as hdr
-from jetstream_py.js.errors import Disconnected, JetStreamError, NoResponders, RequestTimeout
+from jetstream_py.js.errors import (
+    Disconnected,
+    InvalidName,
+    JetStreamError,
+    NoResponders,
+    RequestTimeout,
+)
 from jetstream_py.js.types import NO_HEADERS, Headers, Received, parse_headers
 from jetstream_py.js.wire import TIMEOUT, WireJetStream
 from jetstream_py.nuid import Nuid
 from jetstream_py.server.internal import Internal
+from jetstream_py.subject import is_literal, is_valid
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -66,7 +73,7 @@ class AccountBus:
         answer: asyncio.Future[Received] = asyncio.get_running_loop().create_future()
         self._waiting[token] = answer
         try:
-            if not self._internal.publish(subject.encode(), data, token, _block(headers)):
+            if not self._internal.publish(_subject(subject), data, token, _block(headers)):
                 raise NoResponders(f"nobody listens to {subject}")
             if answer.done():
                 await self._pause()
@@ -84,7 +91,7 @@ class AccountBus:
     ) -> None:
         self._check_open()
         block = _block(headers)
-        if not self._internal.publish(subject.encode(), data, reply.encode(), block) and reply:
+        if not self._internal.publish(_subject(subject), data, reply.encode(), block) and reply:
             raise NoResponders(f"nobody listens to {subject}")
         await self._pause()
 
@@ -132,6 +139,14 @@ class AccountInbox:
         if self._sub is not None:
             self._internal.unsubscribe(self._sub)
             self._sub = None
+
+
+def _subject(text: str) -> bytes:
+    """What a session checks of a client's: nobody else looks at a publish of the server's own."""
+    subject = text.encode("utf-8", "replace")
+    if not is_valid(subject) or not is_literal(subject):
+        raise InvalidName(f"not a subject: {text[:100]!r}")
+    return subject
 
 
 def _block(headers: Headers) -> bytes:

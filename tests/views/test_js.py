@@ -26,6 +26,7 @@ from jetstream_py.js import (
     WrongLastSequence,
 )
 from jetstream_py.js.times import parse_ns, to_datetime, to_ns
+from jetstream_py.server.internal import Internal
 from tests.views.place import Place, broken, inside
 
 Receive = Callable[[], Coroutine[Any, Any, Received | None]]
@@ -57,7 +58,26 @@ async def test_publish_and_its_expectations(place: Place) -> None:
     for headers in ({"A\r\nB": "c"}, {"A": "b\nC: d"}, {"": "x"}, {"A:": "x"}):
         with pytest.raises(InvalidName):
             await js.publish("s.a", b"", headers=headers)
+    for subject in ("", "s.", "s.a b", "s.*", "s.>", "s\r\nPUB x 0"):
+        with pytest.raises(InvalidName):
+            await js.publish(subject, b"")
+        with pytest.raises(InvalidName):
+            await js.bus.publish(subject)
     assert (await js.stream_info("S")).state.messages == 1
+
+
+@inside
+async def test_an_answer_that_is_no_ack(place: Place) -> None:
+    broker = place.world.bench.broker
+    service = Internal(broker, broker.default_account)
+
+    def answer(subject: bytes, reply: bytes, headers: bytes, data: bytes, client: object) -> None:
+        service.publish(reply, data)
+
+    service.subscribe(b"service", answer)
+    for text in (b"", b"{}", b"thanks", b"[]"):
+        with pytest.raises(ApiError, match="no PubAck"):
+            await place.js.publish("service", text)
 
 
 @inside
