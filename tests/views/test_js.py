@@ -22,6 +22,7 @@ from jetstream_py.js import (
     RequestTimeout,
     Start,
     StreamNotFound,
+    Watcher,
     WireJetStream,
     WrongLastSequence,
 )
@@ -129,13 +130,41 @@ async def test_reading_in_order(place: Place) -> None:
         ]
         await js.publish("s.1", b"live")
         assert (await anext(reader)).data == b"live"
-    with pytest.raises(Disconnected):
+    with pytest.raises(StopAsyncIteration):
         await anext(reader)
+    with pytest.raises(Disconnected):
+        await anext(js.read("S"))
     async with js.read("S", start=Start.at_seq(6), headers_only=True) as reader:
         [first, second] = [m async for m in reader.existing()]
         assert (first.data, first.headers["Nats-Msg-Size"], second.seq) == (b"", "1", 7)
     with pytest.raises(StreamNotFound):
         await js.read("T").__aenter__()
+
+
+@inside
+async def test_closing_ends_who_iterates(place: Place) -> None:
+    await fill(place.js, 1)
+    seen: list[int] = []
+    async with place.js.read("S") as reader:
+
+        async def iterate() -> None:
+            seen.extend([message.seq async for message in reader])
+
+        task = asyncio.create_task(iterate())
+        await place.turns()
+        await reader.close()
+        await task
+    assert seen == [1]
+    watcher = Watcher(place.js.read("S"), lambda message: message.seq)
+    async with watcher:
+        watching = asyncio.create_task(collect(watcher))
+        await place.turns()
+        await watcher.close()
+        assert await watching == [1, None]
+
+
+async def collect(watcher: Watcher[int]) -> list[int | None]:
+    return [each async for each in watcher]
 
 
 @inside
