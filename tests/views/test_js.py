@@ -267,6 +267,28 @@ async def test_a_slow_reader_holds_the_server_back(place: Place) -> None:
 
 
 @inside
+async def test_large_messages_are_not_read_to_be_thrown_away(place: Place) -> None:
+    """A run that is larger than what a consumer may send would be read again and again."""
+    js = place.js
+    await js.create_stream(STREAM)
+    for _ in range(100):
+        await js.publish("s.a", bytes(100_000))
+    store = place.world.js.streams["S"].store
+    run, read = store.run, 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal read
+        found = run(*arguments)
+        read += len(found)
+        return found
+
+    store.run = counted  # type: ignore[assignment, method-assign]
+    async with js.read("S") as reader:
+        assert len([m async for m in reader.existing()]) == 100
+    assert read < 200
+
+
+@inside
 async def test_a_loop_of_reads_lets_others_run(place: Place) -> None:
     js = place.js
     await fill(js, 1)
