@@ -50,6 +50,7 @@ class AccountBus:
         self._waiting: dict[bytes, asyncio.Future[Received]] = {}
         self._count = 0
         self._at_once = 0
+        self._gathering = False
 
     @property
     def max_payload(self) -> int:
@@ -73,7 +74,7 @@ class AccountBus:
         answer: asyncio.Future[Received] = asyncio.get_running_loop().create_future()
         self._waiting[token] = answer
         try:
-            if not self._internal.publish(_subject(subject), data, token, _block(headers)):
+            if not self._send(subject, data, token, headers):
                 raise NoResponders(f"nobody listens to {subject}")
             if answer.done():
                 await self._pause()
@@ -90,14 +91,26 @@ class AccountBus:
         self, subject: str, data: bytes = b"", headers: Headers = NO_HEADERS, reply: str = ""
     ) -> None:
         self._check_open()
-        block = _block(headers)
-        if not self._internal.publish(_subject(subject), data, reply.encode(), block) and reply:
+        if not self._send(subject, data, reply.encode(), headers) and reply:
             raise NoResponders(f"nobody listens to {subject}")
         await self._pause()
 
     async def inbox(self, deliver: Callable[[Received], None]) -> AccountInbox:
         self._check_open()
         return AccountInbox(self._internal, f"_INBOX.{self.new_id()}", deliver)
+
+    def _send(self, subject: str, data: bytes, reply: bytes, headers: Headers) -> bool:
+        """Did anybody get it? Streams take what is published in one turn as one run."""
+        block = _block(headers)
+        heard = self._internal.publish(_subject(subject), data, reply, block, gather=True)
+        if self._broker.collectors.filled and not self._gathering:
+            self._gathering = True
+            self._broker.loop.call_soon(self._hand_over)
+        return heard
+
+    def _hand_over(self) -> None:
+        self._gathering = False
+        self._internal.hand_over()
 
     async def _pause(self) -> None:
         self._at_once += 1
