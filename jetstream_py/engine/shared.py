@@ -105,6 +105,10 @@ class Shared:
         self.domain = engine.settings.domain
         self.ack_v2 = engine.settings.ack_v2
         self.max_payload = engine.settings.max_payload
+        self.max_buffered_msgs = engine.settings.max_buffered_msgs
+        self.max_buffered_size = engine.settings.max_buffered_size
+        self.warn = engine.warn
+        self.dropped = engine.drop
         self.atomic = engine.atomic
         self.fast = engine.fast
         # Set by the API, which knows how advisories look; the latter takes stream, batch and reason.

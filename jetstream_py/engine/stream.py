@@ -27,6 +27,7 @@ from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.fast_batch import FastBatches
 from jetstream_py.engine.fast_reply import SUFFIX
+from jetstream_py.engine.inflow import Inflow
 from jetstream_py.engine.naming import short_hash
 from jetstream_py.engine.origin import Place
 from jetstream_py.engine.origins import Origins
@@ -56,6 +57,7 @@ class Stream:
         self.store = store
         self.created_ns = created_ns
         self.dedupe = Dedupe(0)
+        self._inflow = Inflow(shared, config.name)
         self.consumers = Consumers(self)
         self.closed = False
         self._purges = Purges(self)
@@ -146,6 +148,15 @@ class Stream:
 
     def publish(self, items: list[Item]) -> None:
         """Messages on our subjects, from anybody."""
+        inflow, store = self._inflow, self.shared.store
+        if not (store.busy or inflow.tight):
+            self._take(items)
+        elif admitted := inflow.admit(items):
+            before = store.staged_bytes
+            self._take(admitted)
+            inflow.took(store.staged_bytes - before)
+
+    def _take(self, items: list[Item]) -> None:
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if not any(headers) and self._store_run(subjects, replies, datas):
