@@ -72,9 +72,10 @@ class Internal:
         headers: bytes = b"",
         client: Session | None = None,
         traced: MsgTrace | None = None,
+        gather: bool = False,
     ) -> bool:
         """Deliver to whoever listens, on behalf of a client if there is one; written at the end of the
-        tick. Did anybody get it?"""
+        tick. Did anybody get it? What collectors are to `gather` waits for `hand_over`."""
         if not reply and traced is None and self._answer(subject, data, headers):
             return True
         pub = _pub(subject, reply, headers, data)
@@ -84,10 +85,15 @@ class Internal:
         session.behalf, session.traced = client, traced
         heard = delivery.publish(session, pub, b"%b%b\r" % (headers, data))
         session.behalf, session.traced = outer
-        self._broker.collectors.drain()
+        if not gather:
+            self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
         return heard
+
+    def hand_over(self) -> None:
+        """What was gathered."""
+        self._broker.collectors.drain()
 
     def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> bool:
         """Something that the server has to say: nats-server writes these with an empty reply, that is
