@@ -131,6 +131,31 @@ def test_a_queue_and_its_copy_after_a_crash(tmp_path: Path) -> None:
     world.close()
 
 
+def test_what_a_queue_has_delivered_comes_again_once(tmp_path: Path) -> None:
+    """Delivered and journalled, not acked when the server died. Its acks have no time to come in, so
+    nothing is late: it goes out once to the new listener, not again and again."""
+    world = World(tmp_path)
+    world.make("O", subjects=["o"], retention="workqueue")
+    world.make("S", sources=[MIRROR])
+    publish(world, "o", *(b"%d" % i for i in range(20)))
+    world.pass_time(limits.JOURNAL_DELAY)
+    assert len(world.rows("O")) == 20
+    world.crash()
+    world = World(tmp_path, age=10)
+    for _ in range(5):
+        world.settle()
+    [consumer] = world.js.streams["O"].consumers.values()
+    assert (consumer.delivered_seq, len(consumer.unacked)) == (40, 20)
+    world.pass_time(0.5)
+    assert consumer.delivered_seq == 40
+    publish(world, "o", b"20")
+    world.pass_time(4)
+    assert datas(world, "S") == [b"%d" % i for i in range(21)]
+    assert world.rows("O") == []
+    assert consumer.delivered_seq == 41
+    world.close()
+
+
 def test_positions_of_removed_sources_are_few(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
