@@ -94,7 +94,8 @@ def _copies(messages: int, count: int, seed: int, directory: Path) -> None:
     seconds = time.monotonic() - began
     print(
         f"{tally.kills} kills of mirrors and sources in {seconds:.1f} s: {tally.sent} published, "
-        f"{tally.kept} kept and copied, none missing, none doubled"
+        f"{tally.under_way} copies under way at a kill; {tally.kept} kept and copied, none missing, "
+        "none doubled"
     )
 
 

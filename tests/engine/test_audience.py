@@ -157,7 +157,11 @@ def test_one_that_is_made_while_a_commit_runs_and_leaves_nothing_to_write(world:
     world.client.send(b"SUB d.0 d0\r\n")
     world.store._inline = -1  # commits run in the thread
     ready = threading.Event()
-    failpoints.arm("commit.before", lambda: ready.wait(30) and None)
+
+    def hold() -> None:
+        ready.wait(30)
+
+    failpoints.arm("commit.before", hold)
     try:
         world.send("s.0", b"2")
         while not world.store.busy:

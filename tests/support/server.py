@@ -28,7 +28,7 @@ OURS: Kind = "jetstream-py"
 KINDS: tuple[Kind, ...] = (ORACLE, OURS)
 COMMANDS: dict[Kind, str] = {ORACLE: "nats-server", OURS: "nats-server-py"}
 
-START_TIMEOUT = 20.0
+START_TIMEOUT = 60.0
 STOP_TIMEOUT = 5.0
 POLL = 0.005
 
