@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash import consumer_cuts, consumers, copies, cycles, kills, powercut, sizes
+from tests.crash import batches, consumer_cuts, consumers, copies, cycles, kills, powercut, sizes
 from tests.crash.trace import find_strace
 from tests.support.server import COMMANDS, KINDS, OURS, Kind
 
@@ -33,6 +33,8 @@ def main() -> None:
     if args.server == OURS:
         with tempfile.TemporaryDirectory() as directory:
             _consumers(args.cycles, args.seed, Path(directory))
+        with tempfile.TemporaryDirectory() as directory:
+            _batches(args.cycles, args.seed, Path(directory))
         with tempfile.TemporaryDirectory() as directory:
             _copies(args.copies, args.cycles, args.seed, Path(directory))
     if find_strace() is None:
@@ -85,6 +87,16 @@ def _consumers(count: int, seed: int, directory: Path) -> None:
         f"{tally.cycles} kills of consumers in {seconds:.1f} s: {tally.published} published, "
         f"{tally.delivered} delivered, {tally.acked} acks, {tally.confirmed} of them confirmed under "
         f"load, none came back; {tally.again} delivered again after a kill, none is missing"
+    )
+
+
+def _batches(count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    tally = batches.run(count, seed, directory)
+    seconds = time.monotonic() - began
+    print(
+        f"{tally.cycles} kills in batches in {seconds:.1f} s: {tally.sent} published (atomic, fast, "
+        f"counters, TTLs), {tally.heard} answers, all kept; {tally.kept} messages, no batch in part, every sum right"
     )
 
 

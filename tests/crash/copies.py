@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jetstream_py.store import Message, Store, StreamStore
+from jetstream_py.store import StreamStore
+from tests.crash import offline
 from tests.crash.api import ask, connect, inbox, next_message, parse_answer
 from tests.crash.model import Broken
+from tests.crash.offline import rows
 from tests.support.raw import RawClient
 from tests.support.server import OURS, Server, Servers
 from tests.support.wire import connect as opening
@@ -29,7 +31,6 @@ PATIENCE = 120.0  # seconds within which something must have been copied
 BATCH = 10_000
 COUNTERS = 5  # subjects of each stream of counters
 EVERY = 10  # messages for one increment
-SLICE = 10_000  # messages compared at a time
 CONFIG = """
 accounts {
     A { jetstream: enabled, users: [{user: a, password: a}], exports: [
@@ -212,43 +213,31 @@ def run(messages: int, kills: int, seed: int, directory: Path) -> Tally:
 
 def audit(path: Path) -> int:
     """Compare copies with their origins; how many messages there are."""
-    [home] = [file.parent for file in path.rglob("data.mdb")]
-    store = Store(str(home), lambda action: action())
-    try:
-        found = {json.loads(raw)["config"]["name"]: each for raw, each in store.streams().values()}
+    with offline.streams(path) as found:
         for mirror in ("M", "X"):
-            _same(mirror, _rows(found["O"]), _rows(found[mirror]))
+            _same(mirror, rows(found["O"]), rows(found[mirror]))
         named = (
             (RENAMED[message.subject], message.data)
-            for message in _rows(found["O"])
+            for message in rows(found["O"])
             if message.subject in RENAMED
         )
-        _same("S", named, ((message.subject, message.data) for message in _rows(found["S"])))
+        _same("S", named, ((message.subject, message.data) for message in rows(found["S"])))
         _audit_queue(found["Q"], found["T"])
         for at in range(COUNTERS):
             parts = sum(_total(found[name], f"{name.lower()}.{at}") for name in ("C1", "C2"))
             if _total(found["K"], f"k.{at}") != parts:
                 raise Broken(f"k.{at} is {_total(found['K'], f'k.{at}')}, its parts are {parts}")
         return sum(each.messages for each in found.values())
-    finally:
-        store.close()
 
 
 def _audit_queue(queue: StreamStore, copy: StreamStore) -> None:
     last = -1
-    for message in _rows(copy):
+    for message in rows(copy):
         if int(message.data) <= last:
             raise Broken(f"{message.data!r} from the work queue comes after {last}")
         last = int(message.data)
     if queue.messages or copy.messages != queue.last_seq:
         raise Broken(f"of {queue.last_seq} in the work queue {copy.messages} were copied")
-
-
-def _rows(stream: StreamStore) -> Iterator[Message]:
-    seq = 1
-    while run := stream.run(seq, SLICE, b"", stream.last_seq):
-        yield from run.messages()
-        seq = run.seqs[-1] + 1
 
 
 def _same(name: str, origin: Iterator[Any], copy: Iterator[Any]) -> None:
