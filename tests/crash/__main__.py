@@ -96,7 +96,8 @@ def _batches(count: int, seed: int, directory: Path) -> None:
     seconds = time.monotonic() - began
     print(
         f"{tally.cycles} kills in batches in {seconds:.1f} s: {tally.sent} published (atomic, fast, "
-        f"counters, TTLs), {tally.heard} answers, all kept; {tally.kept} messages, no batch in part, every sum right"
+        f"counters, TTLs), {tally.heard} answers, all kept; {tally.kept} messages, no batch in part, "
+        "every sum right"
     )
 
 

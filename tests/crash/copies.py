@@ -154,8 +154,10 @@ class Cycles:
         if behind:
             victim = self.rng.choice(sorted(behind))
             goal = self.rng.random() * behind[victim]
-            deadline = time.monotonic() + PATIENCE
+            deadline, left = time.monotonic() + PATIENCE, 0
             while behind.get(victim, 0) > goal:
+                if behind[victim] != left:
+                    deadline, left = time.monotonic() + PATIENCE, behind[victim]
                 if time.monotonic() > deadline:
                     raise Broken(f"{victim} does not come on: {behind}")
                 behind = {name: lag for name, lag in self.lags().items() if lag}
