@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -47,12 +47,13 @@ class HistoryMachine(RuleBasedStateMachine):
     """A stream S of one kind of storage, and a server that may be restarted."""
 
     storage = ""
+    tiny: ClassVar[dict[str, int]] = TINY
 
     def __init__(self) -> None:
         super().__init__()
         self.path = Path(tempfile.mkdtemp(prefix="history-"))
-        self.saved = {name: getattr(limits, name) for name in TINY}
-        for name, value in TINY.items():
+        self.saved = {name: getattr(limits, name) for name in self.tiny}
+        for name, value in self.tiny.items():
             setattr(limits, name, value)
         self.world = World(self.path)
         self.begin()
