@@ -52,6 +52,8 @@ class Origin:
         label = config.name
         if config.external is not None:
             label += ":" + short_hash(config.external.api)
+        if config.consumer is not None:
+            label += ":C=" + short_hash(config.consumer.name)
         self.label = label.encode()
         sources, destinations = (
             SEPARATOR.join(part or EVERYTHING for part in parts)

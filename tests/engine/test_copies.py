@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,31 @@ def test_headers_that_demand_something() -> None:
 )
 def test_replies(reply: bytes, found: Delivery | None) -> None:
     assert parse_reply(reply) == found
+
+
+def test_a_consumer_made_beforehand(tmp_path: Path) -> None:
+    """Every message of a work queue is copied once, whenever the server dies."""
+    flow = {"ack_policy": "flow_control", "flow_control": True, "idle_heartbeat": SECOND}
+    given = {"name": "C", "deliver_subject": "to"}
+    config = {"name": "C", "durable_name": "C", "deliver_subject": "to", **flow}
+    world = World(tmp_path)
+    world.make("S", sources=[{"name": "O", "consumer": given}])
+    world.make("O", subjects=["o"], retention="workqueue")
+    body = json.dumps({"stream_name": "O", "config": config}).encode()
+    assert "error" not in world.ask("$JS.API.CONSUMER.CREATE.O.C", body)
+    world.pass_time(limits.FEED_SILENCE)  # it asks again
+    expected = []
+    for age in range(1, 5):
+        datas_ = [b"%d.%d" % (age, i) for i in range(20)]
+        publish(world, "o", *datas_)
+        expected += datas_
+        if age % 2:
+            world.pass_time(2)  # heartbeats, flow control, acks
+            assert datas(world, "S") == expected
+        world.crash()
+        world = World(tmp_path, age=100 * age)
+    for _ in range(3):
+        world.pass_time(1)
+    assert datas(world, "S") == expected
+    assert world.info("O")["state"]["messages"] == 0
+    world.close()

@@ -49,8 +49,11 @@ class World(Ticking):
 
     ids = count(1)  # they differ after a restart, as they do in life
 
-    def __init__(self, path: Path, sync_interval: float = 0.0, age: float = 0.0) -> None:
-        """`age` is what the clock has run before: time goes on while a server is away."""
+    def __init__(
+        self, path: Path, sync_interval: float = 0.0, age: float = 0.0, **settings: Any
+    ) -> None:
+        """`age` is what the clock has run before: time goes on while a server is away. The rest is what a
+        configuration may say."""
         self.bench = Bench()
         self.bench.clock.advance(age)
         broker = self.bench.broker
@@ -66,7 +69,7 @@ class World(Ticking):
             soon,
             self._failed,
             new_id=lambda: f"ID{next(self.ids)}",
-            settings=Settings(sync_interval=sync_interval),
+            settings=Settings(sync_interval=sync_interval, **settings),
         )
         self.js = JetStream(self.engine, bus)
         self.js.enable(Allowance())
