@@ -43,7 +43,7 @@ def direct_gets(
         (NOT_FOUND, b"") if message is None else rendered(stream, message) for message in found
     ]
     blocks, datas = zip(*answers, strict=True)
-    js.outbox.send_all(js.bus, replies, blocks, datas)
+    service.answer_all(replies, blocks, datas)
     return True
 
 

@@ -43,7 +43,7 @@ class Alarm:
             shared = consumer.shared
             left = max(0, consumer.paused_until_ns - shared.clock.now_ns())
             earliest = min(earliest, shared.now() + left)
-        if threshold:
+        if threshold > 0:
             # Whether anybody is there is asked when it rings, not with every delivery.
             earliest = min(earliest, outlet.active + threshold)
         if earliest < self._at:
@@ -71,7 +71,7 @@ class Alarm:
             consumer.was_paused = False
             consumer.shared.events.paused(*consumer.names, False, consumer.paused_until_ns)
         threshold = consumer.config.inactive_threshold
-        if threshold:
+        if threshold > 0:
             if outlet.is_active():
                 outlet.active = now
             elif outlet.active + threshold <= now:
