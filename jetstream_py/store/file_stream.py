@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from . import compact
+from jetstream_py import limits
+
+from . import compact, redo
 from .block import OVERHEAD, message_size
 from .bulk import Bulk
 from .checkpoint import Checkpointer
@@ -26,6 +28,7 @@ from .lookup import Lookup
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
+from .redo import Change
 from .scan import Scan
 from .search import Search
 from .subjects import Filter, SubjectTable
@@ -67,7 +70,9 @@ class FileStream:
         self._log_due = False
         self._late: dict[int, int] = {}
         self._late_erase: set[int] = set()
-        self._queued = False
+        self._unsaid: list[int] = []  # who died in the tail, though the write-ahead log has them
+        self._said = 0  # how many of `_dead` the log knows
+        self._queued = self._fresh = False
         self._first_ts = (0, 0)
         self.closed = False
         self.ready = ready  # False while start-up still counts
@@ -121,9 +126,19 @@ class FileStream:
 
     # -- changes -----------------------------------------------------------------------------------
     def touch(self) -> None:
-        if not self._queued and not self.closed:
+        """There is something for the next group."""
+        if self._fresh or self.closed:
+            return
+        self._fresh = True
+        self.home.fresh.append(self)
+        if not self._queued:
             self._queued = True
             self.home.touched.append(self)
+
+    def press(self) -> None:
+        """There is something that only LMDB can do, not the write-ahead log."""
+        self.touch()
+        self.home.deep = True
 
     def append(self, subject: bytes, headers: bytes, data: bytes, ts: int, seq: int = 0) -> int:
         if not seq:
@@ -149,7 +164,7 @@ class FileStream:
         table.last[subject] = seq
         if self.queues.active:
             self.queues.appended(table, subject, previous, seq)
-        if not self._queued:
+        if not self._fresh:
             self.touch()
         return seq
 
@@ -208,6 +223,8 @@ class FileStream:
         if message is not None:
             if self._remove_tail(message) and erase:
                 self._late_erase.add(seq)
+            elif erase and seq <= self.durable_seq:
+                self.home.scrub = True  # it is in the write-ahead log
         else:
             found = self.directory.find(seq)
             if found is None:
@@ -262,6 +279,8 @@ class FileStream:
             self._late[seq] = size
         else:
             self._log_due = True  # the sequence is used up, though no block will say so
+            if seq <= self.durable_seq:
+                self._unsaid.append(seq)
         return size
 
     def noted_dead(self, seqs: list[int], sizes: list[int], names: list[bytes]) -> None:
@@ -421,10 +440,43 @@ class FileStream:
         self.settle()
         self.touch()
 
+    def raise_floor(self, floor: int) -> None:
+        """Everything below is gone, and that is remembered."""
+        if floor > self.floor:
+            self.trim(floor)
+            self.floor = floor
+            if not self.messages:
+                self.first_seq = self.last_seq + 1
+            self._log_due = True
+            self.touch()
+
     # -- groups ------------------------------------------------------------------------------------
+    def change(self) -> Change:
+        """What the write-ahead log does not know yet."""
+        gone = [seq for seq, _ in self._dead[self._said :]] + self._unsaid
+        return redo.change(self, self.tail.unlogged(), gone)
+
+    def logged(self) -> None:
+        """Now it does."""
+        self.tail.logged()
+        self._said = len(self._dead)
+        self._unsaid = []
+        self._fresh = False
+        self.durable_seq = self.last_seq
+
+    @property
+    def behind(self) -> bool:
+        """Is there so much to tidy up that it cannot wait for the write-ahead log to be full?"""
+        return (
+            len(self.tail.staged) > limits.WAL_MESSAGES
+            or len(self.empty) > 16
+            or self.garbage > self.bytes + limits.GARBAGE_FLOOR
+        )
+
     def take(self) -> Work:
         """Everything that changed since the last group."""
-        self._queued = False
+        self._queued = self._fresh = False
+        self._said, self._unsaid = 0, []
         work = Work(self.sid)
         self.lsn += 1
         work.messages = self.tail.take()
@@ -477,7 +529,7 @@ class FileStream:
                 pages.add(block, block.size + 200 * block.n)
         self._bury(set(made))
         if self.checkpointer.wanted:
-            self.touch()  # the next slice
+            self.press()  # the next slice
         for block, positions in outcome.bad:
             if self.view(block) is not None and positions:
                 self.lose(block, positions, "found damaged while rewriting its block")
