@@ -20,6 +20,7 @@ from jetstream_py.app import extras, memory, signals
 from jetstream_py.app.failure import StartError, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
+from jetstream_py.app.notify import Notify
 from jetstream_py.clock import Clock
 from jetstream_py.config import ConfigError, Invocation, changes, reload_options
 from jetstream_py.config.account_options import SYSTEM_ACCOUNT, Operator, Tls, WebSocket
@@ -60,6 +61,7 @@ class App:
     ) -> None:
         self._invocation = invocation
         self._environ = environ
+        self._notify = Notify(environ)
         self._options = invocation.options
         self._log = log
         self._clock = clock
@@ -84,7 +86,9 @@ class App:
         stop_timers = drive(self.broker.timers, self._loop)
         try:
             await self.start()
+            self._notify.ready()
             await self._end.wait()
+            self._notify.stopping()
             await self.stop()
         except StartError as error:
             self._log.fatal(str(error))
@@ -250,7 +254,9 @@ class App:
     def on_signal(self, number: signal.Signals) -> None:
         self._log.info(f'Trapped "{signals.TRAPPED[number]}" signal')
         if number == signal.SIGHUP:
+            self._notify.reloading()
             self.reload()
+            self._notify.ready()
         elif number == signal.SIGUSR1:
             self._log.reopen()
         elif number == signal.SIGUSR2:

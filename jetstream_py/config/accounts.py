@@ -16,8 +16,9 @@ from jetstream_py.config.accounts_check import faults
 from jetstream_py.config.draft import Draft, Problem, Refusal, Unplaced
 from jetstream_py.config.exchange import EXPORTS, IMPORTS
 from jetstream_py.config.mappings import MAPPINGS
-from jetstream_py.config.parser import Data, Position, Value
+from jetstream_py.config.parser import Data, Value
 from jetstream_py.config.permissions import PERMISSIONS
+from jetstream_py.config.scanner import Position
 from jetstream_py.config.tables import Key, Table, key, read_fields, table
 from jetstream_py.config.users import duplicates, settled_users, users
 from jetstream_py.subject import is_literal, is_valid

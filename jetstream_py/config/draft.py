@@ -19,7 +19,7 @@ from jetstream_py.config.account_options import (
 )
 from jetstream_py.config.errors import ConfigError
 from jetstream_py.config.options import Authorization, Options
-from jetstream_py.config.parser import Position
+from jetstream_py.config.scanner import Position
 from jetstream_py.config.secret import Secret
 
 

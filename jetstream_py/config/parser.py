@@ -6,41 +6,27 @@ that text helps. The exceptions are few: a number may stand right before `]`; a 
 and a number with a nonsense suffix are errors instead of being lost; a number too big for 64 bits
 after its suffix is an error instead of wrapping; a file that includes itself is refused.
 
-How it works: the parser reads Latin-1, so that one character is one byte. Positions are then byte
-positions, as in nats-server, and bytes that are no UTF-8 pass through. Strings become UTF-8 text
-when they leave. The format is forgiving in ways that no grammar describes well (a bare word ends at
-any of eight characters, a value may be followed by a lone slash), so each rule sits in the function
-that reads the thing.
+The format is forgiving in ways that no grammar describes well (a bare word ends at any of eight
+characters, a value may be followed by a lone slash), so each rule sits in the function that reads
+the thing: words in `scanner`, what they make together here.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from jetstream_py import limits
 from jetstream_py.config.errors import ConfigError
+from jetstream_py.config.scanner import DIGIT, INDENT, Position, Scanner, utf8
 
 # Given the name of the including file and the word after `include`: the name of the included file
 # and its bytes. Raises ConfigError with the reason when it cannot be read.
 Reader: TypeAlias = Callable[[str, str], tuple[str, bytes]]
-
-
-class Position(msgspec.Struct, frozen=True, order=True):
-    """Where a key or a value stands. Columns are those of nats-server: bytes, counted from 0 in the
-    first line and from 1 in all others."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
 
 
 class Value(msgspec.Struct):
@@ -62,22 +48,10 @@ def parse(data: bytes, file: str, read: Reader, environ: Mapping[str, str]) -> B
 
 _SPACES: Final = frozenset(" \t\n\v\f\r")
 _BLANK = re.compile(r"[ \t\n\v\f\r]*")
-_INDENT = re.compile(r"[ \t]*")
 _BARE_KEY = re.compile(r"[^ \t\n\v\f\r:=]+")
-_BARE_WORD = re.compile(r"[^\\\n\r;,\]} \t']*")
-_IN_DOUBLE_QUOTES = re.compile(r'[^\\"]*')
 _INCLUDED_WORD = re.compile(r"[^\n\r;} \t']*")
 _STRAY_BRACE = re.compile(r"}[ \t\n\v\f\r]*\Z")  # one too many, at the end of the file
-_RAW_BLOCK_END = re.compile(r"(?<=\n)\)(?=\n|\Z)")
-_DIGITS = re.compile(r"[0-9]+")
-_END_OF_LINE = re.compile(r"[\n\r]|\Z")
-_ADDRESS_TAIL = re.compile(r"[0-9.:\-]*")
-_SIZE_SUFFIX = re.compile(r"[kmgtpeKMGTPE][biBI]*")
 _BCRYPT = re.compile(r"2[abxy]\$")
-_DIGIT: Final = frozenset("0123456789")
-_AFTER_NUMBER: Final = frozenset(("", "\n", "\r", "}", ";", ",", " ", "\t", "]"))
-_DATE_TAIL: Final = "-00-00T00:00:00Z"  # 0 stands for any digit
-_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", '"': '"', "\\": "\\"}
 _BOOLEANS: Final = {
     "true": True,
     "yes": True,
@@ -94,23 +68,10 @@ _NOT_INCLUDABLE: Final = {
     "\n": "new line",
     "\r": "new line",
 } | dict.fromkeys("-0123456789", "start of a number")
-_INT64: Final = range(-(2**63), 2**63)
 
 
-def _sizes() -> dict[str, int]:
-    """`1k` is a thousand, `1kb`, `1ki` and `1kib` are 1024, and so on up to `e`."""
-    table = {}
-    for power, letter in enumerate("kmgtpe", start=1):
-        table[letter] = 1000**power
-        table.update(dict.fromkeys((f"{letter}b", f"{letter}i", f"{letter}ib"), 1024**power))
-    return table
-
-
-_SIZES: Final = _sizes()
-
-
-class _Parser:
-    """One file. Reading functions start at `pos` and leave it behind what they have read."""
+class _Parser(Scanner):
+    """One file, its scopes of variables, and how deep it lies in others."""
 
     def __init__(
         self,
@@ -121,15 +82,12 @@ class _Parser:
         depth: int,
         including: tuple[str, ...],
     ) -> None:
-        self.text = data.decode("latin-1")
-        self.pos = 0
-        self.file = file
+        super().__init__(data, file)
         self.read = read
         self.environ = environ
         self.depth = depth
         self.including = including
         self.scopes: list[Block] = []
-        self.newlines = [match.start() for match in re.finditer("\n", self.text)]
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -160,15 +118,6 @@ class _Parser:
             self.fail("Unexpected EOF.")
         return self.pos < len(self.text)
 
-    def comment(self) -> bool:
-        """Skip a comment, but not the end of its line. False when there is none."""
-        if self.peek() != "#" and not self.text.startswith("//", self.pos):
-            return False
-        end = _END_OF_LINE.search(self.text, self.pos)
-        assert end is not None
-        self.pos = end.start()
-        return True
-
     def statement(self, block: Block) -> None:
         if self.peek() in ":=":
             self.fail(f"Unexpected key separator '{self.peek()}'")
@@ -182,12 +131,12 @@ class _Parser:
             raise ConfigError(f"config is invalid ({self.file}:{line}:{column})")
         if self.peek() in ":=":
             self.pos += 1
-            self.skip(_INDENT)
+            self.skip(INDENT)
         _put(block, key, Value(self.value(), at))
 
     def end_of_statement(self) -> None:
         while True:
-            self.skip(_INDENT)
+            self.skip(INDENT)
             if self.comment():
                 return
             if self.peek() != "/":  # a lone slash is as good as a blank
@@ -211,22 +160,16 @@ class _Parser:
 
     def key(self, unterminated: str) -> tuple[str, Position]:
         quote = self.peek()
+        if quote in ('"', "'"):
+            key, start = self.quoted(quote, unterminated)
+            return key, self.position(start)
         start = self.pos
-        if quote in "\"'":
-            start += 1
-            end = self.text.find(quote, start)
-            if end < 0:
-                self.fail(unterminated, len(self.text))
-            self.pos = end + 1
-        else:
-            self.skip(_BARE_KEY)
-            end = self.pos
-        return _utf8(self.text[start:end]), self.position(start)
+        return utf8(self.skip(_BARE_KEY)), self.position(start)
 
     # -- include -----------------------------------------------------------------------------------
 
     def include(self, block: Block) -> None:
-        self.skip(_INDENT)
+        self.skip(INDENT)
         start = self.peek()
         if start in _NOT_INCLUDABLE:
             self.fail(f"Expected include value but found {_NOT_INCLUDABLE[start]}", self.pos + 1)
@@ -238,20 +181,13 @@ class _Parser:
             raise ConfigError(f"error parsing include file '{word}', {error}") from None
 
     def included_word(self, quote: str) -> str:
-        start = self.pos
         if quote in ("'", '"'):
-            start += 1
-            end = self.text.find(quote, start)
-            if end < 0:
-                kind = "single" if quote == "'" else "double"
-                self.fail(f"Unexpected EOF in {kind} quoted include", len(self.text))
-            self.pos = end + 1
-        else:
-            self.skip(_INCLUDED_WORD)
-            end = self.pos
-            if self.peek() == "'":
-                self.pos += 1
-        return _utf8(self.text[start:end])
+            kind = "single" if quote == "'" else "double"
+            return self.quoted(quote, f"Unexpected EOF in {kind} quoted include")[0]
+        word = utf8(self.skip(_INCLUDED_WORD))
+        if self.peek() == "'":
+            self.pos += 1
+        return word
 
     def included(self, word: str) -> Block:
         name, data = self.read(self.file, word)
@@ -314,7 +250,7 @@ class _Parser:
 
     def end_of_entry(self) -> bool:
         """True when the entry is the last one of its block."""
-        self.skip(_INDENT)
+        self.skip(INDENT)
         self.comment()
         stop = self.peek()
         if stop == "}":
@@ -354,7 +290,7 @@ class _Parser:
 
     def end_of_item(self) -> bool:
         """True when the item is the last one of its array."""
-        self.skip(_INDENT)
+        self.skip(INDENT)
         self.comment()
         stop = self.peek()
         if stop == "]":
@@ -370,10 +306,16 @@ class _Parser:
 
     # -- values ------------------------------------------------------------------------------------
 
+    def enter(self) -> None:
+        self.depth += 1
+        if self.depth > limits.CONFIG_DEPTH:
+            self.fail(f"More than {limits.CONFIG_DEPTH} levels of includes and blocks.")
+
     def value(self) -> Data:
         start = self.peek()
-        if start in _DIGIT:
-            return self.number()
+        if start in DIGIT:
+            number = self.number()
+            return self.bare_word() if number is None else number
         match start:
             case "{":
                 self.pos += 1
@@ -395,71 +337,13 @@ class _Parser:
                 self.fail("Expected value but found new line", self.pos + 1)
         return self.bare_word()
 
-    def single_quoted(self) -> str:
-        start = self.pos + 1
-        end = self.text.find("'", start)
-        if end < 0:
-            self.fail("Unexpected EOF.", len(self.text))
-        self.pos = end + 1
-        return _utf8(self.text[start:end])
-
-    def double_quoted(self) -> str:
-        self.pos += 1
-        text, _ = self.escaped(_IN_DOUBLE_QUOTES)
-        if self.peek() != '"':
-            self.fail("Unexpected EOF.")
-        self.pos += 1
-        return _utf8(text)
-
-    def raw_block(self) -> str:
-        start = self.pos + 1
-        end = _RAW_BLOCK_END.search(self.text, start)
-        if end is None:
-            self.fail("Unexpected EOF processing block.", len(self.text))
-        self.pos = end.end()
-        return _utf8(self.text[start : end.start()])
-
     def bare_word(self) -> Data:
-        word, escaped = self.escaped(_BARE_WORD)
-        if self.peek() == "'":  # closes a word that no quote has opened
-            self.pos += 1
-        elif not escaped:
-            if word.lower() in _BOOLEANS:
-                return _BOOLEANS[word.lower()]
-            if word.startswith("$"):
-                return self.variable(_utf8(word[1:]))
-        return _utf8(word)
-
-    def escaped(self, plain: re.Pattern[str]) -> tuple[str, bool]:
-        """Text as long as `plain` and escapes go on, and whether there was an escape."""
-        parts = [self.skip(plain)]
-        while self.peek() == "\\":
-            self.pos += 1
-            parts.append(self.escape())
-            parts.append(self.skip(plain))
-        return "".join(parts), len(parts) > 1
-
-    def escape(self) -> str:
-        code = self.peek()
-        self.pos += 1
-        if code == "x":
-            return self.hexadecimal()
-        if not code or code not in _ESCAPES:
-            char = self.char(self.pos - 1)
-            self.fail(
-                f"Invalid escape character '{char}'. Only the following escape characters are "
-                'allowed: \\xXX, \\t, \\n, \\r, \\", \\\\.'
-            )
-        return _ESCAPES[code]
-
-    def hexadecimal(self) -> str:
-        digits = self.text[self.pos : self.pos + 2]
-        self.pos += 2
-        if "\n" in digits or "\r" in digits:
-            self.fail("Expected two hexadecimal digits after '\\x', but hit end of line")
-        if not re.fullmatch("[0-9a-fA-F]{2}", digits):
-            self.fail(f"Expected two hexadecimal digits after '\\x', but got '{_utf8(digits)}'")
-        return chr(int(digits, 16))
+        word, special = self.word()
+        if special and word.lower() in _BOOLEANS:
+            return _BOOLEANS[word.lower()]
+        if special and word.startswith("$"):
+            return self.variable(word[1:])
+        return word
 
     def variable(self, name: str) -> Data:
         if _BCRYPT.match(name):
@@ -486,115 +370,8 @@ class _Parser:
         parser = _Parser(data, self.file, self.read, self.environ, self.depth + 1, self.including)
         return parser.file_content()["value"].data
 
-    # -- numbers, and what only looks like one -----------------------------------------------------
-
-    def number(self) -> Data:
-        start = self.pos
-        digits = self.skip(_DIGITS)
-        follows = self.peek()
-        if follows == "-":
-            return self.date(start)
-        if follows == ".":
-            return self.fraction(start)
-        suffix = self.skip(_SIZE_SUFFIX)
-        if self.peek() in _AFTER_NUMBER:
-            return self.sized(digits, suffix)
-        self.pos = start
-        return self.bare_word()  # 10s, 4222:x, 1/2
-
-    def negative_number(self) -> Data:
-        start = self.pos
-        self.pos += 1
-        if self.peek() == ".":
-            self.fail("Floats must start with a digit, not '.'.")
-        if self.peek() not in _DIGIT:
-            self.fail(f"Expected a digit but got '{self.char()}'.")
-        self.skip(_DIGITS)
-        if self.peek() == ".":
-            return self.fraction(start)
-        return self.sized(self.text[start : self.pos], self.skip(_SIZE_SUFFIX))
-
-    def sized(self, digits: str, suffix: str) -> int:
-        factor = _SIZES.get(suffix.lower(), 0 if suffix else 1)
-        if not factor:
-            self.fail(f"Unknown size suffix '{suffix}'.")
-        # 64 bits have at most 19 digits; Python refuses to convert thousands of them.
-        number = int(digits) * factor if len(digits) <= 20 else _INT64.stop
-        if number not in _INT64:
-            raise ConfigError(f"integer '{digits}{suffix}' is out of the range")
-        return number
-
-    def fraction(self, start: int) -> str | float:
-        self.pos += 1
-        if not self.skip(_DIGITS):
-            self.fail(f"Floats must have a digit after the '.', but got '{self.char()}' instead.")
-        if self.peek() == ".":  # an address: 127.0.0.1:4222
-            self.skip(_ADDRESS_TAIL)
-            return self.text[start : self.pos]
-        number = float(self.text[start : self.pos])
-        if number in (float("inf"), float("-inf")):
-            raise ConfigError(f"float '{self.text[start : self.pos]}' is out of the range")
-        return number
-
-    def date(self, start: int) -> datetime:
-        if self.pos - start != 4:
-            self.fail("All ISO8601 dates must be in full Zulu form.")
-        for expected in _DATE_TAIL:
-            char = self.peek()
-            if expected == "0" and char not in _DIGIT:
-                self.fail(f"Expected digit in ISO8601 datetime, but found '{self.char()}' instead.")
-            if expected != "0" and char != expected:
-                self.fail(
-                    f"Expected '{expected}' in ISO8601 datetime, but found '{self.char()}' instead."
-                )
-            self.pos += 1
-        text = self.text[start : self.pos]
-        try:
-            return datetime.fromisoformat(text)
-        except ValueError:
-            raise ConfigError(f"expected Zulu formatted DateTime, but got '{text}'") from None
-
-    # -- the text ----------------------------------------------------------------------------------
-
-    def peek(self) -> str:
-        """The next character, or nothing at the end. Beware: nothing is `in` every string."""
-        return self.text[self.pos : self.pos + 1]
-
-    def skip(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.text, self.pos)
-        if match is None:
-            return ""
-        self.pos = match.end()
-        return match.group()
-
-    def enter(self) -> None:
-        self.depth += 1
-        if self.depth > limits.CONFIG_DEPTH:
-            self.fail(f"More than {limits.CONFIG_DEPTH} levels of includes and blocks.")
-
-    def line_column(self, pos: int) -> tuple[int, int]:
-        line = bisect_left(self.newlines, pos)
-        return line + 1, pos - self.newlines[line - 1] if line else pos
-
-    def position(self, pos: int) -> Position:
-        return Position(self.file, *self.line_column(pos))
-
-    def char(self, pos: int = -1) -> str:
-        """The character at a place, for a message."""
-        pos = self.pos if pos < 0 else pos
-        char = self.text[pos : pos + 4].encode("latin-1").decode(errors="replace")[:1]
-        return {"": "EOF", "\n": "\\n"}.get(char, char)
-
-    def fail(self, message: str, pos: int = -1) -> NoReturn:
-        line, _ = self.line_column(self.pos if pos < 0 else pos)
-        raise ConfigError(f"Parse error on line {line}: '{message}'")
-
 
 def _put(block: Block, key: str, value: Value) -> None:
     """The last of equal keys counts, and it counts where it stands."""
     block.pop(key, None)
     block[key] = value
-
-
-def _utf8(text: str) -> str:
-    return text if text.isascii() else text.encode("latin-1").decode("utf-8", "surrogateescape")

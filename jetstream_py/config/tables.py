@@ -15,7 +15,8 @@ import msgspec
 from jetstream_py import gotext
 from jetstream_py.config import kinds
 from jetstream_py.config.draft import Draft, Problem, Refusal
-from jetstream_py.config.parser import Block, Position, Value
+from jetstream_py.config.parser import Block, Value
+from jetstream_py.config.scanner import Position
 
 # Does to the options what a key stands for: the draft, the value as parsed, the value as read.
 Setter: TypeAlias = Callable[[Draft, Value, Any], None]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from functools import cache
 
 import pytest
 
-from benchmarks.servers import NATS, OURS, executable
+from benchmarks.servers import NATS, OURS, Server, executable
+from benchmarks.streams import Api, ApiError, delete, with_jetstream
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,3 +29,26 @@ def contender(request: pytest.FixtureRequest) -> str:
     if executable(name) is None:
         pytest.skip(f"{name} is not installed")
     return name
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Callable[[str], Server]]:
+    """One of each kind for all tests: every run makes its own streams and consumers."""
+    with ExitStack() as stack:
+
+        def start(kind: str) -> Server:
+            server = stack.enter_context(with_jetstream(kind))
+            # nats-server removes the folder of an account that has no stream left, in its own time,
+            # and fails to make a stream meanwhile. So one stays.
+            with Api(server.port) as api:
+                api.ask("STREAM.CREATE.STAYS", {"name": "STAYS", "subjects": ["stays"]})
+            return server
+
+        yield cache(start)
+
+
+@pytest.fixture
+def server(contender: str, servers: Callable[[str], Server]) -> Iterator[Server]:
+    yield servers(contender)
+    with Api(servers(contender).port) as api, suppress(ApiError):
+        delete(api)  # Streams that are only read stay as long as their server.

@@ -12,7 +12,7 @@ from benchmarks.__main__ import main as command
 from benchmarks.cases import Case, Run
 from benchmarks.crew import WorkerFailed
 from benchmarks.loadgen import CORE_MODES, run_case
-from benchmarks.servers import NATS, Server, ServerFailed, null_server, running
+from benchmarks.servers import NATS, OURS, Server, ServerFailed, null_server, running
 
 MESSAGES = {"reqrep-1": 50, "reqrep-1-core": 50, "reqrep-1000": 3000}
 SUBSCRIBERS = {"pub": 0, "pub-sub": 1, "fanout5": 5}
@@ -41,27 +41,24 @@ def check(run: Run, case: Case) -> None:
 
 
 @pytest.mark.parametrize("mode", CORE_MODES)
-def test_all_messages_arrive(contender: str, mode: str) -> None:
-    with running(contender) as server:
-        for subjects in (1, 200):
-            case = Case(mode, 128, subjects, verify=True)
-            check(play(server, case), case)
+def test_all_messages_arrive(server: Server, mode: str) -> None:
+    for subjects in (1, 200):
+        case = Case(mode, 128, subjects, verify=True)
+        check(play(server, case), case)
 
 
 @pytest.mark.parametrize("mode", ["pub-sub", "reqrep-1000"])
-def test_binary_payloads_arrive_too(contender: str, mode: str) -> None:
-    with running(contender) as server:
-        case = Case(mode, 1024, 200, binary=True, queue=False, verify=True)
-        check(play(server, case), case)
+def test_binary_payloads_arrive_too(server: Server, mode: str) -> None:
+    case = Case(mode, 1024, 200, binary=True, queue=False, verify=True)
+    check(play(server, case), case)
 
 
 @pytest.mark.parametrize("mode", CORE_MODES)
 def test_the_null_server_serves_run_after_run(mode: str) -> None:
-    for subjects in (1, 200):
-        case = Case(mode, 128, subjects, verify=True)
-        with null_server(mode, case.size, case.subjects) as server:
-            for _ in range(2):
-                check(play(server, case), case)
+    case = Case(mode, 128, 200, verify=True)
+    with null_server(mode, case.size, case.subjects) as server:
+        for _ in range(2):
+            check(play(server, case), case)
 
 
 def test_a_server_is_ended_however_the_block_is_left(contender: str) -> None:
@@ -88,11 +85,11 @@ def test_a_run_against_nobody_is_an_error() -> None:
 
 
 def test_the_command_compares_both_servers(
-    contender: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "figures.json"
     options = "--modes pub-sub --sizes 128 --subjects 1 --rounds 2 --seconds 0.05 --starts 1"
-    code = command([*options.split(), "--servers", f"{NATS},{contender}", "--json", str(file)])
+    code = command([*options.split(), "--servers", f"{NATS},{OURS}", "--json", str(file)])
     figures = json.loads(file.read_text())
     (case,) = figures["cases"]
     assert code == 0

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,29 +13,10 @@ from benchmarks.cases import Case
 from benchmarks.crew import WorkerFailed
 from benchmarks.loadgen import READ_MODES, run_case
 from benchmarks.reading import KEYS
-from benchmarks.servers import NATS, OURS, Server, executable, null_server
-from benchmarks.streams import Api, ApiError, delete, with_jetstream
+from benchmarks.servers import NATS, Server, null_server
 
 FEW = 1_200
 FEWER = {"js-pull-1": 50, "js-pull-1x2": 50, "js-sparse": 10, "kv-put-1": 30, "kv-get-1": 50}
-
-
-@pytest.fixture(scope="module", params=[NATS, OURS])
-def shared_server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """One for all modes: each makes its own streams and consumers."""
-    if sys.platform != "linux":
-        pytest.skip("the load generator reads /proc")
-    if executable(request.param) is None:
-        pytest.skip(f"{request.param} is not installed")
-    with with_jetstream(request.param) as server:
-        yield server
-
-
-@pytest.fixture
-def server(shared_server: Server) -> Iterator[Server]:
-    yield shared_server
-    with Api(shared_server.port) as api, suppress(ApiError):
-        delete(api)  # Streams that are only read stay as long as their server.
 
 
 def case_of(mode: str, size: int = 128) -> Case:

@@ -67,7 +67,7 @@ class Place:
         self.server: Server | None = None
 
     def start(self, config: str) -> Server:
-        file = self.etc / "server.conf"
+        file = self.etc / "nats-server.conf"
         file.write_text(self.localise(config))
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.environ.items():
@@ -179,7 +179,8 @@ def test_system_account(production: Place) -> None:
 
 
 def test_probes_are_answered(production: Place) -> None:
-    probes = re.findall(r'path: "([^"]+)"', "".join(b.text for b in snippets(PAGE, "yaml")))
+    manifest = (ROOT / "docker/kubernetes/jetstream-py.yaml").read_text()
+    probes = re.findall(r'path: "([^"]+)", port: monitor', manifest)
     assert len(probes) == 3
     for path in probes:
         assert production.get(path) == '{"status":"ok"}'
@@ -203,11 +204,11 @@ def test_paths_of_the_table_exist(production: Place) -> None:
 
 
 def test_systemd_waits_for_lame_duck_mode(production: Place) -> None:
-    unit = configparser.ConfigParser(interpolation=None)
-    unit.read_string(snippets(PAGE, "ini")[0].text)
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.read(ROOT / "docker/systemd/jetstream-py.service")
     start = unit["Service"]["ExecStart"].split()
-    assert start[1:] == ["-c", "/etc/nats/server.conf"]
-    options = parse_args(["-c", str(production.etc / "server.conf")], SECRETS).options
+    assert start[1:] == ["-c", "/etc/nats/nats-server.conf"]
+    options = parse_args(["-c", str(production.etc / "nats-server.conf")], SECRETS).options
     assert float(unit["Service"]["TimeoutStopSec"]) > options.lame_duck_duration
 
 
@@ -254,7 +255,7 @@ def test_readme_configuration(place: Place) -> None:
     text = snippets("README.md", "conf", "accounts")[0].text
     place.start(text.replace('"server.', '"/etc/nats/server.'))
     assert place.get("/healthz") == '{"status":"ok"}'
-    assert place.shell("nats-server-py -t -c /etc/nats/server.conf") == ""
+    assert place.shell("nats-server-py -t -c /etc/nats/nats-server.conf") == ""
 
 
 def test_readme_programs(place: Place) -> None:

@@ -280,4 +280,8 @@ def test_consumers(js: JetStream) -> None:
         js.request("s.b", b"2", part("b", 2))
         subscriber.nothing()
         js.publish("s.c", b"3", part("b", 3, "1"))
-        assert [it.subject for it in subscriber.take(3)] == ["s.a", "s.b", "s.c"]
+        # How many are pending while the batch is being stored is chance on nats-server.
+        heard = [subscriber.frame() for _ in range(3)]
+        for message in heard:
+            js.note(f"{message.subject} {message.headers!r} {message.data!r}")
+        assert [message.subject for message in heard] == ["s.a", "s.b", "s.c"]

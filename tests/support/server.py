@@ -16,16 +16,19 @@ import sys
 import time
 import urllib.request
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Protocol, cast
+from typing import IO, Any, Literal, Protocol, TypeAlias, cast
 
+from tests.support.nursery import Forked, Nursery
 from tests.support.raw import RawClient
 
 Kind = Literal["nats-server", "jetstream-py"]
 ORACLE: Kind = "nats-server"
 OURS: Kind = "jetstream-py"
 KINDS: tuple[Kind, ...] = (ORACLE, OURS)
+Process: TypeAlias = "subprocess.Popen[bytes] | Forked"
 COMMANDS: dict[Kind, str] = {ORACLE: "nats-server", OURS: "nats-server-py"}
 
 START_TIMEOUT = 20.0
@@ -74,15 +77,15 @@ class Server:
         self.kind = kind
         self.directory = directory
         self.config_file = directory / "server.conf"
-        command = [executable(kind), "-p", str(port), "--ports_file_dir", str(directory)]
+        arguments = ["-p", str(port), "--ports_file_dir", str(directory)]
         if host is not None:
-            command += ["-a", host]
+            arguments += ["-a", host]
         if config is not None:
             self.config_file.write_text(config)
-            command += ["-c", str(self.config_file)]
+            arguments += ["-c", str(self.config_file)]
         self.log_file = directory / "stderr.log"
         with self.log_file.open("ab") as log:
-            self.process = spawn([*command, *flags], directory, log)
+            self.process = spawn(kind, [*arguments, *flags], directory, log)
         try:
             ports = self._read_ports()
         except BaseException:
@@ -106,9 +109,12 @@ class Server:
 
     def monitor(self, path: str) -> dict[str, Any]:
         """The JSON of a monitoring page; the server needs `-m -1`."""
+        return cast(dict[str, Any], json.loads(self.monitor_text(path)))
+
+    def monitor_text(self, path: str) -> str:
         port = port_of(self.ports["monitoring"][0])
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
-            return cast(dict[str, Any], json.load(answer))
+            return cast(bytes, answer.read()).decode()
 
     @property
     def url(self) -> str:
@@ -237,13 +243,25 @@ class StartServer(Protocol):
     ) -> Server: ...
 
 
-RUNNING: set[subprocess.Popen[bytes]] = set()
+RUNNING: set[Process] = set()
 
 
-def spawn(command: list[str], directory: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-    )
+@cache
+def nursery() -> Nursery:
+    """This test worker's."""
+    return Nursery()
+
+
+def spawn(kind: Kind, arguments: list[str], directory: Path, log: IO[bytes]) -> Process:
+    """The server's process: the real command, or a fork that does what it does."""
+    command = [executable(kind), *arguments]
+    process: Process
+    if kind == OURS and sys.platform == "linux":
+        process = nursery().spawn(command, directory, log)
+    else:
+        process = subprocess.Popen(
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
     RUNNING.add(process)
     return process
 
