@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence
 from jetstream_py import limits
 
 from . import compact, redo
-from .block import OVERHEAD, message_size
+from .block import message_size, run_size
 from .bulk import Bulk
 from .checkpoint import Checkpointer
 from .directory import Directory
@@ -169,11 +169,15 @@ class FileStream:
         return seq
 
     def append_run(
-        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
     ) -> tuple[int, Collection[bytes]]:
         first, n = self.last_seq + 1, len(datas)
-        self.tail.staged.extend(first, ts, subjects, datas)
-        self.grown(first, first + n - 1, n, self.run_size(subjects, datas), ts)
+        self.tail.staged.extend(first, ts, subjects, headers, datas)
+        self.grown(first, first + n - 1, n, self.run_size(subjects, datas, headers), ts)
         if not self.queues.active:
             return first, self.table.add_run(subjects, first)
         table, oldest = self.table, self.queues
@@ -186,8 +190,14 @@ class FileStream:
     def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         return self._bulk.replace_one(subject, headers, data, ts)
 
-    def replace_run(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
-        return self._bulk.replace(subjects, datas, ts)
+    def replace_run(
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
+    ) -> int:
+        return self._bulk.replace(subjects, headers, datas, ts)
 
     def grown(self, first: int, last: int, count: int, size: int, ts: int) -> None:
         """So many messages were staged."""
@@ -199,8 +209,7 @@ class FileStream:
         self.home.staged += size
         self.touch()
 
-    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
-        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+    run_size = staticmethod(run_size)
 
     def skip(self, count: int = 1) -> int:
         self.last_seq += count

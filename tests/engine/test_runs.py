@@ -50,6 +50,25 @@ def ids(number: int) -> bytes:
     return b"NATS/1.0\r\nNats-Msg-Id: %d\r\n\r\n" % number
 
 
+BLOCKS = st.sampled_from(
+    [
+        b"NATS/1.0\r\n\r\n",
+        b"NATS/1.0\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nX: 2\r\ntraceparent: 00-1-1-01\r\n\r\n",
+        b"NATS/1.0\r\nNats-Msg-Id:  7\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nNats-Msg-Id: 8\r\nNats-Msg-Id: 9\r\n\r\n",
+        b"NATS/1.0\r\nNats-Msg-Id:\r\n\r\n",
+        b"NATS/1.0 404 No\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: 10s\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: never\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: 3\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: x\r\n\r\n",
+        b"NATS/1.0\r\nNats-Expected-Last-Sequence: 3\r\n\r\n",
+        b"no block at all",
+    ]
+)
+
+
 CONFIGS = st.fixed_dictionaries(
     {
         "storage": st.sampled_from(["file", "memory"]),
@@ -63,17 +82,25 @@ CONFIGS = st.fixed_dictionaries(
         "max_msg_size": st.integers(0, 250),
         "max_age": st.just(60 * SECOND),
         "no_ack": st.booleans(),
+        "allow_msg_ttl": st.just(True),
     },
 )
-PUBLISHES = st.lists(
-    st.tuples(
-        st.sampled_from([b"s.a", b"s.b", b"s.c.d"]),
-        st.sampled_from([b"_INBOX.a", b"_INBOX.b", b"_INBOX.a", b""]),
-        st.one_of(st.just(b""), st.just(b""), st.integers(1, 3).map(ids)),
-        st.one_of(st.binary(max_size=20), st.integers(0, 300).map(lambda n: b"x" * n)),
-    ),
-    min_size=1,
-    max_size=30,
+SUBJECTS = st.sampled_from([b"s.a", b"s.b", b"s.c.d"])
+REPLIES = st.sampled_from([b"_INBOX.a", b"_INBOX.b", b"_INBOX.a", b""])
+DATAS = st.one_of(st.binary(max_size=20), st.integers(0, 300).map(lambda n: b"x" * n))
+
+
+def publishes_with(headers: st.SearchStrategy[bytes]) -> st.SearchStrategy[list[Publish]]:
+    each = st.tuples(SUBJECTS, REPLIES, headers, DATAS)
+    return st.lists(each, min_size=1, max_size=30)
+
+
+PUBLISHES = st.one_of(
+    publishes_with(st.one_of(st.just(b""), st.just(b""), st.integers(1, 3).map(ids))),
+    publishes_with(st.one_of(st.just(b""), BLOCKS)),
+    publishes_with(st.integers(1, 200).map(ids)),
+    # As a client sends them: all of a kind.
+    BLOCKS.flatmap(lambda block: publishes_with(st.just(block))),
 )
 
 
