@@ -108,8 +108,9 @@ STORE_AHEAD: Final = 64 * 1024 * 1024  # the file is extended by so much before 
 STORE_INLINE: Final = (
     64 * 1024
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
+WAL_RECORD: Final = 256 * 1024  # larger groups go to LMDB at once: writing them twice costs more
 WAL_BYTES: Final = (
-    1024 * 1024
+    2 * 1024 * 1024
 )  # of the write-ahead log between two LMDB commits, and so about what waits in memory for the next one
 WAL_MESSAGES: Final = (
     4096  # ... or so many messages of a stream: what is in no block is walked one by one

@@ -56,10 +56,12 @@ class Store:
         limit: int = limits.STORE_LIMIT,
         reserve: int = limits.STORE_RESERVE,
         inline: int = limits.STORE_INLINE,
+        record: int = limits.WAL_RECORD,
         lazy: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
+        """Raises `StoreError`. It uses up to `limit` bytes. Groups up to `record` are for the write-ahead
+        log, others for LMDB: up to `inline` committed here, larger ones in the writer's thread."""
         self.busy = False
         self.failed = ""
         self.commits = 0
@@ -67,7 +69,8 @@ class Store:
         self.lazy = lazy
         self._due = False  # a lazy store must commit now
         self._wake = wake
-        self._limit, self._reserve, self._inline = limit, reserve, inline
+        self._limit, self._reserve = limit, reserve
+        self._inline, self._record = inline, record
         self._memory: dict[int, MemoryStream] = {}
         self._files: dict[int, FileStream] = {}
         self._found: dict[int, tuple[bytes, StreamStore]] = {}
@@ -295,7 +298,7 @@ class Store:
     def _loggable(self, home: Home) -> bool:
         """Is it a small group, and nothing in it that LMDB had better see to at once?"""
         return (
-            home.staged - home.logged <= self._inline
+            home.staged - home.logged <= self._record
             and not (home.deep or home.scrub or self._doomed)
             and self._allowance >= limits.STORE_RESERVE
             and not any(stream.behind for stream in home.fresh)

@@ -28,12 +28,12 @@ PAGE = 4096
 CHILD = """
 import os, signal, sys, time
 from jetstream_py.store import Store, failpoints
-path, point, groups, inline = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+path, point, groups, record = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 if point in ("open.made", "open.named", "open.recovered", "wal.replayed"):
     failpoints.arm(point, die)
-store = Store(path, lambda run: run(), inline=inline)
+store = Store(path, lambda run: run(), inline=1 << 40, record=record)
 def done(error):
     assert error == "", error
 found = store.streams()
@@ -54,25 +54,25 @@ store.close()
 
 
 def killed(
-    path: Path, point: str, groups: int, inline: int = 1 << 40
+    path: Path, point: str, groups: int, record: int = 1 << 40
 ) -> subprocess.CompletedProcess[str]:
-    run = [sys.executable, "-c", CHILD, str(path), point, str(groups), str(inline)]
+    run = [sys.executable, "-c", CHILD, str(path), point, str(groups), str(record)]
     return subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize(
-    ("point", "inline"),
+    ("point", "record"),
     [(point, 0) for point in sorted(failpoints.NAMES - {"commit.compact", "extend"})]
     + [("commit.begin", 1 << 40), ("commit.before", 1 << 40), ("commit.after", 1 << 40)],
 )
-def test_killed_at(point: str, inline: int, tmp_path: Path) -> None:
-    """With `inline` at nothing all groups are LMDB's, otherwise they are in the write-ahead log first."""
+def test_killed_at(point: str, record: int, tmp_path: Path) -> None:
+    """With `record` at nothing all groups are LMDB's, otherwise they are in the write-ahead log first."""
     path = tmp_path / "js"
     for groups in (3, 2):
         existed = (path / opening.FILE).exists()
         # There must be something to replay before that can be interrupted.
         before = killed(path, "commit.after", groups).stdout if point == "wal.replayed" else ""
-        done = killed(path, point, groups, inline)
+        done = killed(path, point, groups, record)
         if point in ("open.made", "open.named") and (groups == 2 and existed):
             assert done.returncode == 0, done.stderr  # the second start made nothing
         else:

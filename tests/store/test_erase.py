@@ -80,7 +80,7 @@ def test_older_copies_are_gone_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_message_that_is_on_its_way_to_the_disk(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, inline=0)
+    desk = Desk(tmp_path, inline=0, record=0)
     stream = desk.store.create(b"x", False)
     desk.commit()
     for number in (1, 2, 3):

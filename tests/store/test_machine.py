@@ -268,7 +268,7 @@ class FileMachine(StreamMachine):
         self.saved = {name: getattr(limits, name) for name in TINY}
         for name, value in TINY.items():
             setattr(limits, name, value)
-        self.desk = Desk(self.path / "js", inline=400)
+        self.desk = Desk(self.path / "js", inline=400, record=400)
         self.stream = self.desk.store.create(b"config", memory=False)
         self.durable = Model()
         self.coming: Model | None = None

@@ -20,7 +20,7 @@ from .support import NOW, TINY, Desk, shrink
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path / "js")
+    made = Desk(tmp_path / "js", record=10_000)
     yield made
     failpoints.disarm()
     made.stop()
@@ -195,7 +195,7 @@ def test_the_checksum_is_the_one_the_store_was_made_with(
 
 
 def test_closing_while_every_answer_starts_the_next_commit(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, inline=0)
+    desk = Desk(tmp_path, inline=0, record=0)
     stream = desk.store.create(b"x", False)
     left = [3]
 
