@@ -91,7 +91,7 @@ class Stream:
         # A run may be stored as a whole when no message of it can be refused for what those before it
         # did (`_takes`), and when limits have the same result after it as after each of its messages.
         # That fails in one case: a large message pushes an old one out, then a small one takes its place.
-        self._runs = config.retention != "interest" and not (
+        self.runs = config.retention != "interest" and not (
             config.sealed
             or config.allow_msg_counter
             or self._transform
@@ -148,13 +148,17 @@ class Stream:
 
     def publish(self, items: list[Item]) -> None:
         """Messages on our subjects, from anybody."""
-        if self._runs and not self.shared.store.failed:
+        if self.runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if self._store_run(subjects, replies, headers if any(headers) else (), datas):
                 self.consumers.announce(subjects)
                 return
-        for item in items:
-            self._publish(*item)
+        at = 0
+        while at < len(items):
+            taken = self._batches.carry_on(items, at) if len(self._batches) else 0
+            if not taken:
+                self._publish(*items[at])
+            at += taken or 1
         transformed = self._transform is not None
         self.consumers.announce(None if transformed else [item[0] for item in items])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -132,6 +133,53 @@ def test_a_run_has_the_result_of_its_messages_one_by_one(
     singles = [frame(publish) for publish in before + publishes]
     together = [b"".join(map(frame, before)), b"".join(map(frame, publishes))]
     assert outcome(shared, config, together) == outcome(shared, config, singles)
+
+
+class Batched(NamedTuple):
+    """A message of an atomic batch; `skip` is a number that is lost before it."""
+
+    batch: bytes
+    skip: bool
+    reply: bytes
+    more: bytes
+    commit: bytes
+
+
+BATCHED = st.builds(
+    Batched,
+    st.sampled_from([b"a", b"a", b"a", b"a", b"b"]),
+    st.sampled_from([False] * 30 + [True]),
+    st.sampled_from([b""] * 6 + [b"_INBOX.a"]),
+    st.sampled_from([b""] * 8 + [b"X: 1\r\n", b"Nats-Msg-Id: 1\r\n", b"Nats-TTL: 9\r\n"]),
+    st.sampled_from([b""] * 9 + [b"1", b"eob", b"?"]),
+)
+
+
+def batch_frames(messages: list[Batched]) -> list[bytes]:
+    frames, numbers = [], Counter[bytes]()
+    for at, (batch, skip, reply, more, commit) in enumerate(messages):
+        numbers[batch] += 2 if skip else 1
+        lines = b"Nats-Batch-Id: %b\r\nNats-Batch-Sequence: %d\r\n" % (batch, numbers[batch])
+        if commit:
+            lines += b"Nats-Batch-Commit: %b\r\n" % commit
+            numbers[batch] = 0
+        block = b"NATS/1.0\r\n" + lines + more + b"\r\n"
+        frames.append(frame((b"s.%d" % (at % 3), reply or b"", block, b"x" * (at % 40))))
+    return frames
+
+
+@settings(max_examples=100, deadline=None)
+@given(config=CONFIGS, messages=st.lists(BATCHED, min_size=1, max_size=60))
+def test_batches_have_the_result_of_their_messages_one_by_one(
+    shared: World, config: dict[str, Any], messages: list[Batched]
+) -> None:
+    if config["discard"] == "new":
+        config = {**config, "max_msgs": 5}
+    config = {**config, "allow_atomic": True}
+    frames = batch_frames([*messages, Batched(b"a", False, b"_INBOX.a", b"", b"1")])
+    middle = len(frames) // 2
+    together = [b"".join(frames[:middle]), b"".join(frames[middle:])]
+    assert outcome(shared, config, together) == outcome(shared, config, frames)
 
 
 def test_the_acks_of_a_run_count_up_through_every_length(world: World) -> None:
