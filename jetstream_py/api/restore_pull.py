@@ -17,8 +17,10 @@ from jetstream_py.api import responses as r
 from jetstream_py.api.errors import ApiError, E, error
 from jetstream_py.api.reservation import exceeded, most_bytes
 from jetstream_py.backup import s2
-from jetstream_py.backup.archive import Entry, Unpacker
+from jetstream_py.backup.archive import Entry
 from jetstream_py.backup.errors import ArchiveError
+from jetstream_py.backup.files import Item
+from jetstream_py.backup.unpack import AnyUnpacker
 from jetstream_py.engine.restore import Restoration
 from jetstream_py.timers import Timer
 
@@ -62,13 +64,13 @@ class Restore:
         self._finish = finish
         self._acks = _Acks(js.bus)
         self._unframer = s2.Unframer()
-        self._unpacker = Unpacker()
+        self._unpacker = AnyUnpacker()
         self._restoration: Restoration | None = Restoration(js, config)
         self._fault: ApiError | None = None
         self._queue: deque[tuple[bytes, bytes]] = deque()  # data and reply
         self._backlog = 0
         self._size = 0
-        self._work: Iterator[Entry | None] | None = None  # what is left of the first in the queue
+        self._work: Iterator[Item] | None = None  # what is left of the first in the queue
         self._scheduled = False
         self._timer: Timer | None = None
         name = b"$JS.SNAPSHOT.RESTORE.%b.%b"
@@ -135,7 +137,7 @@ class Restore:
         else:
             self._wait()
 
-    def _unpack(self, data: bytes) -> Iterator[Entry | None]:
+    def _unpack(self, data: bytes) -> Iterator[Item]:
         for block in self._unframer.feed(data):
             yield None
             yield from self._unpacker.feed(block)
@@ -148,12 +150,14 @@ class Restore:
             self._work = None  # it has failed before: the client hears of it at the end
             return budget
         try:
-            for entry in self._work:
-                if entry is None:
+            for item in self._work:
+                if item is None:
                     budget -= limits.RESTORE_BLOCK
                 else:
-                    restoration.take(entry)
-                    budget -= len(entry.data) + len(entry.headers) + limits.RESTORE_ENTRY
+                    restoration.take(item)
+                    budget -= limits.RESTORE_ENTRY
+                if isinstance(item, Entry):
+                    budget -= len(item.data) + len(item.headers)
                 if budget <= 0:
                     return budget
         except ArchiveError as fault:

@@ -85,9 +85,7 @@ class Unpacker:
 
     def _begin(self, rest: bytearray) -> int:
         if rest[: len(MAGIC)] != MAGIC:
-            raise ArchiveError(
-                "the archive is not of format NATSARC1 (nats-server before 2.15 wrote its files as tar)"
-            )
+            raise ArchiveError("the archive is not of format NATSARC1")
         self._started = True
         return len(MAGIC)
 

@@ -86,6 +86,8 @@ class AtomicBatches:
             self._collect(batch, subject, headers, data)
         if commit is None:
             self._open.heard(batch.id, batch)
+            if stream.probe is not None:
+                stream.probe.waits = True
             return b""
         self._forget(batch)
         if commit == EOB:
@@ -182,13 +184,16 @@ class AtomicBatches:
         """All or nothing; returns the sequence of the last one."""
         stream = self._stream
         subjects, headers, datas = zip(*batch.messages, strict=True)
-        if stream.runs and _asks_nothing(headers) and stream.takes(subjects, datas, headers):
+        plain = stream.runs and stream.probe is None and _asks_nothing(headers)
+        if plain and stream.takes(subjects, datas, headers):
             first = stream.append_run(subjects, datas, headers)
             stream.consumers.announce(subjects)
             return first + len(subjects) - 1
         draft = Draft(stream)
         plan = [draft.add(*message) for message in batch.messages]
         draft.check_room()
+        if stream.probe is not None:
+            stream.probe.arrive(plan[-1].subject, stream.wants(plan[-1].subject))
         seqs = [self._place(planned) for planned in plan]
         # Most of them came earlier than what the stream is about to announce.
         stream.consumers.announce([planned.subject for planned in plan])

@@ -12,14 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from jetstream_py import limits
 from jetstream_py.api.errors import ApiError
 from jetstream_py.backup import archive
+from jetstream_py.backup.blockfile import Gone
 from jetstream_py.backup.errors import ArchiveError
 from jetstream_py.engine import consumer_record
 from jetstream_py.engine.engine import Stored
 from jetstream_py.engine.expiry import Lifetimes
+from jetstream_py.engine.origin import Origin
+from jetstream_py.engine.source import Position, position_of
 from jetstream_py.engine.stream import MAX_HEADERS
 from jetstream_py.subject import is_valid_literal
 
@@ -55,24 +59,26 @@ class Restoration:
         memory = config.storage == "memory"
         self.store = js.store.create(msgspec.json.encode(stored), memory)
         self._lifetimes = Lifetimes()
+        self._sources = {Origin(each).key for each in config.sources}
+        self._positions: dict[str, Position] = {}  # how far each had come
         self._state: _State | None = None
         self._consumers: dict[str, bytes] = {}
         self._weight = 0  # bytes of these
 
-    def take(self, entry: Entry) -> None:
-        """The next entry of the archive. Raises `ArchiveError`."""
-        if self._state is None:
-            self._take_state(entry)
-        elif entry.seq:
-            self._take_message(entry)
-        elif entry.name.startswith(archive.CONSUMERS) and not self.store.messages:
-            self._take_consumer(entry)
+    def take(self, item: Entry | Gone) -> None:
+        """The next item of the archive. Raises `ArchiveError`."""
+        if isinstance(item, Gone):
+            self.store.discard(item.seq)
+        elif item.seq:
+            self._take_message(item)
+        elif item.name == archive.STATE:
+            self._take_state(item)
+        elif item.name.startswith(archive.CONSUMERS):
+            self._take_consumer(item)
         else:
-            raise ArchiveError("expected message sequence")
+            raise ArchiveError("message sequence 0 out of order")
 
     def _take_state(self, entry: Entry) -> None:
-        if entry.name != archive.STATE or entry.seq:
-            raise ArchiveError("expected state.json first")
         try:
             state = msgspec.json.decode(entry.data, type=_State)
         except (msgspec.MsgspecError, UnicodeError) as fault:
@@ -103,6 +109,10 @@ class Restoration:
         self.store.append(subject, headers, data, ts, seq)
         if headers and self.config.allow_msg_ttl:
             self._lifetimes.add(seq, ts, headers, self._created)
+        if headers and self._sources:
+            position = position_of(headers)
+            if position is not None and position.key in self._sources:
+                self._positions[position.key] = position
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -112,20 +122,28 @@ class Restoration:
             raise ArchiveError("EOF")
         consumers = [self._checked(name, check) for name in self._consumers]
         store, state = self.store, self._state
-        if not store.messages and not store.last_seq and state.first_seq > 0:
-            store.start_at(state.first_seq)
+        if not store.messages and not store.last_seq:
+            store.start_at(max(state.first_seq, 1))
         if state.last_seq > store.last_seq:
             store.skip(state.last_seq - store.last_seq)
-        return self._js.adopt(self.config, store, self._created, self._lifetimes, consumers)
+        positions = self._positions.values()
+        return self._js.adopt(
+            self.config, store, self._created, self._lifetimes, positions, consumers
+        )
 
     def _checked(self, name: str, check: CheckConsumer) -> consumer_record.Restored:
         found = consumer_record.read(self._consumers[name])
-        if (found.config.name or found.config.durable_name) != name:
+        config = found.config
+        if not (config.name or config.durable_name):
+            config = replace(config, name=name)
+        if (config.name or config.durable_name) != name:
             raise ArchiveError(f"the consumer {name!r} has another name inside")
         try:
-            return found._replace(config=check(found.config))
+            checked = check(config)
         except ApiError as fault:
             raise ArchiveError(f"error adding consumer {name!r}: {fault.description}") from None
+        # What a check notes there of the request would be of a request that nobody has made.
+        return found._replace(config=replace(checked, metadata=found.config.metadata))
 
     def abandon(self) -> None:
         """It comes to nothing."""

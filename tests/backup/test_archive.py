@@ -63,7 +63,7 @@ def test_as_nats_server_writes_it() -> None:
     assert encode(entry) == written
 
 
-def test_the_old_format() -> None:
+def test_another_format() -> None:
     with pytest.raises(ArchiveError, match="not of format NATSARC1"):
         list(Unpacker().feed(b"meta.inf" + bytes(504)))
 

@@ -49,6 +49,34 @@ def test_refusals(js: JetStream) -> None:
 
 
 @STORAGES
+@scenario("MSG-046")
+def test_sources_go_on_where_they_were(js: JetStream, storage: str) -> None:
+    js.create("O", subjects=["o.>"])
+    for i in range(3):
+        js.publish(f"o.{i}", b"early")
+    js.create("S", subjects=["s.>"], sources=[{"name": "O"}], storage=storage)
+    js.settled("S", messages=3)
+    made = backup(js, "S")
+    js.delete("S")
+    restore(js, "S", made.request, made.data)
+    js.publish("o.3", b"late")
+    js.settled("S", messages=4, last_seq=4)
+
+
+@scenario("MSG-046")
+def test_a_mirror_goes_on_where_it_was(js: JetStream) -> None:
+    js.create("O", subjects=["o.>"])
+    js.publish("o.0", b"early")
+    js.create("S", mirror={"name": "O"})
+    js.settled("S", messages=1)
+    made = backup(js, "S")
+    js.delete("S")
+    restore(js, "S", made.request, made.data)
+    js.publish("o.1", b"late")
+    js.settled("S", messages=2, last_seq=2)
+
+
+@STORAGES
 @scenario("MSG-046", "DLV-039")
 def test_comes_back(js: JetStream, storage: str) -> None:
     made = taken(js, 5, storage=storage)
@@ -194,6 +222,19 @@ def test_consumers(js: JetStream) -> None:
         for place in ("delivered", "ack_floor"):
             for key in ("consumer_seq", "stream_seq"):
                 assert new[place][key] == old[place][key]
+
+
+@scenario("MSG-047")
+def test_consumer_without_a_name(js: JetStream) -> None:
+    """Its archive has the name that the server gave it."""
+    js.create("S", subjects=["s.>"])
+    config = {"ack_policy": "explicit", "inactive_threshold": 100_000_000_000}
+    given = js.ask("CONSUMER.CREATE.S", {"stream_name": "S", "config": config})["name"]
+    made = backup(js, "S")
+    js.delete("S")
+    restore(js, "S", made.request, made.data)
+    consumers = js.ask("CONSUMER.LIST.S")["consumers"]
+    assert [(it["name"], it["config"]["name"]) for it in consumers] == [(given, given)]
 
 
 @own_server(
