@@ -1,4 +1,4 @@
-"""The gear for streams: runs of publishes that all go to one collector.
+"""The gear for streams: runs of publishes that all go to one collector, or to one handler's series.
 
 Theory of operation. A bulk publisher of a stream sends `PUB <subject> <reply> <size>` and a payload,
 again and again; each reply is new, so no line is ever in the cache. Here such a run is taken apart by a
@@ -12,6 +12,8 @@ handful of C-level calls instead of a few calls per message:
 
 A publish with headers has more parts: the lines of its block, an empty one, the payload. A run of those that
 all have as many as the first is taken apart in the same way, with another stride.
+
+Requests come in such runs, too. A handler that has a series (see `sublist`) is offered them as columns.
 
 A run is proved in pieces. The first piece that fails any proof ends the gear, and the careful one starts
 there: it decides what is right or wrong with it, and what the client is told.
@@ -31,11 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jetstream_py.server.collect import Collector
-    from jetstream_py.server.router import Router
+    from jetstream_py.server.router import Route, Router
     from jetstream_py.server.session import Session
 
 _PIECE = 256  # messages that are proved together ...
 _LEAST = 16  # ... and below which a piece that fails is not tried in smaller ones
+_STRAYS = 4  # lines of another kind that may follow a run
 _MARK = b"\n"
 _JOINT = b" \n "
 _LINES = 64  # of a header block
@@ -51,7 +54,9 @@ def suits(session: Session, data: bytes) -> bool:
     if not 3 <= len(fields) <= 4 or session.mapper is not None:
         return False
     route = session.account.router.ack_route(fields[1])
-    return route.collector is not None and not route.guarded
+    series = route.series
+    taken = route.collector or (series is not None and fields[1].startswith(series.prefix))
+    return bool(taken) and not route.guarded
 
 
 def consume(session: Session, data: bytes) -> int:
@@ -59,6 +64,7 @@ def consume(session: Session, data: bytes) -> int:
     parts = data.split(b"\r\n")
     stride = 2 if data.startswith(b"PUB") else _stride(parts)
     end = (len(parts) - 1) // stride * stride  # what follows the last CRLF is incomplete
+    end = _alike(parts, end, stride)
     pos = size_sum = at = 0
     piece = _PIECE
     while at < end:
@@ -71,7 +77,7 @@ def consume(session: Session, data: bytes) -> int:
             pos += size + sum(map(len, lines)) + 4 * len(lines)
             at = stop
         elif piece > _LEAST:
-            piece //= 4  # most of it may still be good
+            piece = max(min(piece, len(lines)) // 4, _LEAST)  # most of it may still be good
         else:
             break
     if at:
@@ -96,6 +102,17 @@ def _heads(parts: list[bytes], at: int, stop: int, stride: int) -> list[bytes] |
         return None
     join = b"\r\n".join
     return [join(parts[i + 1 : i + last]) + b"\r\n\r\n" for i in range(at, stop, stride)]
+
+
+def _alike(parts: list[bytes], end: int, stride: int) -> int:
+    """The end of the run without a few last lines of another kind: behind the acks of a batch comes the
+    request for the next one."""
+    blanks = parts[0].count(b" ") if end else 0
+    for _ in range(_STRAYS):
+        if end <= stride or parts[end - stride].count(b" ") == blanks:
+            break
+        end -= stride
+    return end
 
 
 def _piece(session: Session, lines: list[bytes], heads: list[bytes], bodies: list[bytes]) -> int:
@@ -134,7 +151,13 @@ def _piece(session: Session, lines: list[bytes], heads: list[bytes], bodies: lis
     rule = session.publish_rule
     if size < 0 or (rule is not None and not all(map(rule.allows, set(subjects)))):
         return -1
-    collector = _receiver(session.account.router, subjects)
+    router = session.account.router
+    route = router.shared_route(subjects)
+    if route is not None and route.series is not None:
+        if headed:
+            return -1
+        return size if _served(session, route, subjects, replies, bodies) else -1
+    collector = _receiver(router, route, subjects)
     if collector is None:
         return -1
     if not collector.items:
@@ -165,9 +188,30 @@ def _harmless(replies: list[bytes]) -> bool:
     return b"" not in replies and not any(reply[:2] in RESERVED_STARTS for reply in replies)
 
 
-def _receiver(router: Router, subjects: list[bytes]) -> Collector | None:
-    """The one collector that all subjects lead to, if nobody else gets them. Counts what it gets."""
-    route = router.shared_route(subjects)
+def _served(
+    session: Session,
+    route: Route,
+    subjects: list[bytes],
+    replies: Iterable[bytes],
+    bodies: list[bytes],
+) -> bool:
+    """Did the series of this route take them? It sees what was published before."""
+    series = route.series
+    if series is None or route.guarded or not isinstance(replies, list):
+        return False
+    for subject in (min(subjects), max(subjects)):  # then so do all between them
+        if not subject.startswith(series.prefix):
+            return False
+    session.broker.collectors.drain()
+    if not series.take(subjects, replies, bodies):
+        return False
+    route.plain[0].msgs += len(subjects)
+    return True
+
+
+def _receiver(router: Router, route: Route | None, subjects: list[bytes]) -> Collector | None:
+    """The one collector that all subjects lead to, if nobody else gets them. Counts what it gets.
+    `route` is the one that all of them share, if it is known."""
     if route is not None:
         if route.collector is not None and not route.guarded:
             route.plain[0].msgs += len(subjects)
