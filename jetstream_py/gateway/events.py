@@ -41,6 +41,8 @@ async def send_events(call: Call, events: AsyncIterator[Event]) -> web.StreamRes
         call, {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}, status=200
     )
     await response.prepare(call.request)
+    if call.request.method == "HEAD":
+        return response
     following: asyncio.Task[Event | None] | None = None
     try:
         async with asyncio.timeout(limits.GATEWAY_WATCH_TIME):

@@ -108,7 +108,7 @@ class Gateway:
 
     async def _serve(self, handler: Handler, call: Call) -> web.StreamResponse:
         flag = WATCHES.get(handler)
-        if flag is not None and call.flag(flag) and call.request.method != "HEAD":
+        if flag is not None and call.flag(flag):
             with self._watch():
                 return await handler(call)
         if handler in TRANSFERS:
