@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from jetstream_py import limits
 from jetstream_py.app.user_bus import UserBus
 from jetstream_py.gotext import quote
 from jetstream_py.js.wire import WireJetStream
@@ -51,7 +53,7 @@ class Doorman:
             # Or a page of anybody could let its own name point here (see `is_local`).
             raise HttpError(FORBIDDEN, "without credentials only by address, not by a public name")
         client = _said(visitor.authorization)
-        async with self._judges:
+        async with asyncio.timeout(limits.GATEWAY_REQUEST_TIME), self._judges:
             user = await self._viewer.user(client, visitor.ip)
         if user is None:
             self._refuse(client, visitor.ip)

@@ -185,7 +185,7 @@ class Call:
         text = await self.body(limits.GATEWAY_OPTIONS)
         try:
             return msgspec.json.decode(text or b"{}", type=dict[str, Any])
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise HttpError(BAD_REQUEST, f"not the options of a bucket: {error}") from None
 
     def own_headers(self) -> dict[str, str]:
@@ -193,7 +193,7 @@ class Call:
         taken as they come, and proxies may change their case."""
         start = len(OWN_HEADER)
         return {
-            name[start:]: value
+            name[start:]: _text(value)
             for name, value in self.headers.items()
             if name.lower().startswith(OWN_HEADER) and name[start:]
         }
@@ -205,7 +205,7 @@ class Call:
             lower = name.lower()
             if lower in _OURS or lower.startswith(OWN_HEADER) or not lower.startswith("nats-"):
                 continue
-            found[_SPELLING.get(lower, name)] = value
+            found[_SPELLING.get(lower, name)] = _text(value)
         return found
 
 
@@ -213,6 +213,13 @@ def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
         raise HttpError(BAD_REQUEST, f"{name} is a number, not {text[:100]!r}")
     return int(text)
+
+
+def _text(value: str) -> str:
+    """A header is UTF-8, or it cannot be stored as what it was."""
+    if not value.isprintable():  # the parts of what is not UTF-8 are not
+        raise HttpError(BAD_REQUEST, "a header is not UTF-8, or has control characters")
+    return value
 
 
 def _too_large(most: int) -> HttpError:

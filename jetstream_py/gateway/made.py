@@ -20,6 +20,8 @@ def made_of(kind: type[T], name: str, options: dict[str, Any]) -> T:
         if option not in known:
             raise HttpError(BAD_REQUEST, f"unknown option {option[:100]!r}")
     try:
-        return msgspec.convert({**options, "bucket": name}, kind)
-    except msgspec.ValidationError as error:
+        made = msgspec.convert({**options, "bucket": name}, kind)
+        msgspec.json.encode(made.stream())
+    except (msgspec.ValidationError, OverflowError) as error:  # no such type; no such number
         raise HttpError(BAD_REQUEST, str(error)) from None
+    return made

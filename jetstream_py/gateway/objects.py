@@ -172,8 +172,9 @@ async def put_object(call: Call) -> web.StreamResponse:
     call.expect(("description",))
     _unconditional(call)
     headers = call.own_headers()
-    if "Content-Type" in call.headers:
-        headers["Content-Type"] = call.headers["Content-Type"]
+    kind = call.headers.get("Content-Type", ANYTHING)
+    if kind != ANYTHING:
+        headers["Content-Type"] = kind
     store = await objstore.open_store(call.js, call.parts[1])
     info = await store.put(
         call.parts[2],

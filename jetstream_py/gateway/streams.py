@@ -40,7 +40,7 @@ async def post_message(call: Call) -> web.StreamResponse:
     call.expect(("subject",))
     stream = _stream(call)
     subject = call.query.get("subject") or call.headers.get("Nats-Subject", "")
-    if not subject or subject.startswith(_OURS):
+    if not subject.isprintable() or not subject or subject.startswith(_OURS):
         raise HttpError(BAD_REQUEST, "?subject, or Nats-Subject, is a subject of the stream")
     headers = call.message_headers()
     data = await call.body(call.js.max_payload)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.openapi import from_dict
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -52,7 +53,7 @@ def play(place: Place, examples: int) -> set[int]:
     place.ask("PUT", "/v1/objects/b/x", b"1")
     seen: set[int] = set()
 
-    def check(case: Case) -> None:
+    def check(case: Case[Any]) -> None:
         call = asyncio.to_thread(case.call_and_validate, base_url=place.url, checks=CHECKS)
         seen.add(place.run(call).status_code)
 
@@ -65,8 +66,11 @@ def play(place: Place, examples: int) -> set[int]:
         suppress_health_check=list(HealthCheck),
     )
     document = near(place.ask("GET", "/v1/openapi.json").json)
-    for each in from_dict(document).get_all_operations():
+    for found in from_dict(document).get_all_operations():
+        assert isinstance(found, Ok)
+        operation = found.ok()
         for mode in GenerationMode:
             with suppress(Unsatisfiable):  # what takes no arguments cannot have wrong ones
-                bounded(given(each.ok().as_strategy(generation_mode=mode))(check))()
+                run: Any = given(operation.as_strategy(generation_mode=mode))(check)
+                bounded(run)()
     return seen

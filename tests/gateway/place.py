@@ -61,9 +61,7 @@ class Place:
     async def _open(self, directory: Path, config: str) -> None:
         self.server = Inside(directory, config)
         await self.server.start()
-        monitor = self.server.app._monitor
-        assert monitor is not None
-        self.url = f"http://127.0.0.1:{monitor.port}"
+        self.url = self.server.http_url
         self.http = aiohttp.ClientSession(auto_decompress=False)
 
     def js(self, account: str = "$G") -> WireJetStream:

@@ -32,10 +32,21 @@ def test_buckets(place: Place) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [b"{", b"[]", b'{"histori": 1}', b'{"history": "x"}', b'{"history": 65}', b'{"bucket": "x"}'],
+    [
+        b"{",
+        b"[]",
+        b'{"histori": 1}',
+        b'{"history": "x"}',
+        b'{"history": 65}',
+        b'{"bucket": "x"}',
+        b'{"ttl": 1e308}',
+        b'{"max_bytes": 1%s}' % (b"0" * 30),
+        b'{"placement": %s}' % (b"[" * 60_000),
+    ],
+    ids=lambda options: options[:20].decode(),
 )
 def test_wrong_options(place: Place, options: bytes) -> None:
-    assert place.ask("PUT", "/v1/kv/wrong", options).error == (400, 0)
+    assert place.ask("PUT", "/v1/kv/wrong", options).error[0] == 400
 
 
 def test_values(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -125,6 +126,25 @@ def test_wrong_arguments(place: Place, query: str) -> None:
     if "ARGS" not in [each.name for each in place.run(place.js().streams())]:
         make(place, "ARGS")
     assert place.ask("GET", path("ARGS", query)).error == (400, 0)
+
+
+def test_headers_that_are_no_text(place: Place) -> None:
+    make(place, "T")
+    port = int(place.url.rpartition(":")[2])
+
+    async def send(header: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        url = path("T", "" if header.startswith(b"Nats-Subject") else "?subject=t.a").encode()
+        writer.write(b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n" % url)
+        writer.write(header + b"\r\n\r\n")
+        answer = await reader.readuntil(b"}")
+        writer.close()
+        return answer
+
+    for header in (b"Nats-Msg-Id: \xff", b"Nats-Header-X: \xff", b"Nats-Subject: t.\xff"):
+        assert place.run(send(header)).startswith(b"HTTP/1.1 400 "), header
+    assert place.run(send("Nats-Header-X: ä".encode())).startswith(b"HTTP/1.1 200 ")
+    assert place.run(place.js().get("T", 1, direct=False)).headers["X"] == "ä"
 
 
 def test_follow(place: Place) -> None:
