@@ -203,7 +203,8 @@ NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
 
 # -- mirrors and sources ---------------------------------------------------------------------------
-FEED_RUN: Final = 500  # messages of an origin that are copied before others have their turn
+FEED_RUN: Final = 2_000  # messages of an origin that are copied before others have their turn ...
+FEED_BYTES: Final = 4 * 1024 * 1024  # ... or about so much: a slice is one commit's
 FEED_RETRY: Final = 1.0  # seconds until a message that was refused is tried again
 FEED_SILENCE: Final = 10.0  # seconds without a sign of a remote origin until it is asked again
 REMOVED_SOURCES: Final = 100  # of a stream, whose positions are remembered

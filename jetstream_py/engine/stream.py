@@ -42,7 +42,7 @@ from jetstream_py.transforms.make import Transform, compile_transform
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
     from jetstream_py.engine.shared import Item, Outcome, Shared
-    from jetstream_py.store import Purge, StreamStore
+    from jetstream_py.store import Columns, Purge, StreamStore
 
 MAX_HEADERS = 65_535
 NO_LIMIT = 1 << 62
@@ -180,12 +180,16 @@ class Stream:
         self._publish_run(subjects, replies, datas)
         return True
 
-    def takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+    def takes(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
+    ) -> bool:
         """Is every message small enough, and room for all of them?"""
         config, store = self.config, self.store
-        if 0 <= config.max_msg_size < max(map(len, datas)):
+        if 0 <= config.max_msg_size < max(map(len, datas)) + max(map(len, headers), default=0):
             return False
         size = store.run_size(subjects, datas)
+        if headers:
+            size += sum(map(len, headers)) + 4 * len(headers)
         if config.discard == "new" and (
             0 < config.max_msgs < store.messages + len(datas)
             or 0 < config.max_bytes < store.bytes + size
@@ -217,14 +221,28 @@ class Stream:
             if config.max_msgs_per_subject > 0:
                 for name in names:
                     self._enforce_subject(name)
+        self._appended(subjects)
+        return first
+
+    def take_copies(self, run: Columns) -> bool:
+        """Store messages of an origin that ask for nothing as a whole, if that can be done."""
+        if not self._runs or self.config.max_msgs_per_subject > 0 or self.shared.store.failed:
+            return False
+        if not self.takes(run.subjects, run.datas, run.headers if any(run.headers) else ()):
+            return False
+        self.store.append_columns(run)
+        self._appended(run.subjects)
+        return True
+
+    def _appended(self, subjects: Sequence[bytes]) -> None:
+        """A run is there."""
         self._last_id = b""
         if self.schedules:
             self.schedules.cancel(subjects)
         self._enforce_totals()
-        if config.max_age and self.expiry.age is None:
+        if self.config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
-        shared.outbox.commit_soon()
-        return first
+        self.shared.outbox.commit_soon()
 
     def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         """One message, whatever it asks for."""
