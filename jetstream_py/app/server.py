@@ -297,6 +297,8 @@ class App:
         self._accounts_changed()
         for door in self._doors:
             door.drop_unpinned()
+        if self._monitor is not None:
+            self._monitor.judge_again()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
         return ""

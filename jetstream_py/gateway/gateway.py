@@ -83,7 +83,7 @@ class Gateway:
         await _finish(request, response, cors)
         return response
 
-    def close(self) -> None:
+    def end_watches(self) -> None:
         for task in self._watching:
             task.cancel()
 

@@ -252,6 +252,25 @@ def test_bearers_of_jwts(tmp_path: Path) -> None:
         place.close()
 
 
+def test_a_reload_judges_watchers_again(tmp_path: Path) -> None:
+    config = f"{OPEN}\nauthorization {{ users: [{{ user: u, password: p }}] }}"
+    place = Place(tmp_path, config)
+
+    async def play() -> None:
+        await kv.create_bucket(place.js(), "b")
+        async with place.events("/v1/kv/b?watch", basic("u", "p")) as events:
+            assert (await anext(events)).name == "current"
+            file = tmp_path / "server.conf"
+            file.write_text(file.read_text().replace("password: p", "password: q"))
+            assert place.server.app.reload() == ""
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await anext(events)
+        assert (await place.send("GET", "/v1/kv/b?watch", headers=basic("u", "p"))).status == 401
+
+    place.run(play())
+    place.close()
+
+
 def test_a_server_that_stops_ends_its_watches(tmp_path: Path) -> None:
     place = Place(tmp_path)
 

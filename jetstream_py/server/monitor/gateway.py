@@ -18,8 +18,8 @@ class HttpGateway(Protocol):
         """Answer a request; `target` is its path and query, without the base path."""
         ...
 
-    def close(self) -> None:
-        """End what would go on for ever."""
+    def end_watches(self) -> None:
+        """End what would go on for ever. Who still may comes again."""
         ...
 
 

@@ -67,10 +67,14 @@ class HttpServer:
     async def close(self) -> None:
         if self._listener is not None:
             self._listener.close()
-        if self._gateway is not None:
-            self._gateway.close()
+        self.end_watches()
         self._web.pre_shutdown()
         await self._web.shutdown(SHUTDOWN)
+
+    def end_watches(self) -> None:
+        """Who looks on for longer must be judged again, or the server stops."""
+        if self._gateway is not None:
+            self._gateway.end_watches()
 
     def _connection(self) -> asyncio.Protocol:
         return self._web() if len(self._web.connections) < limits.MONITOR_CONNECTIONS else _Refuse()
