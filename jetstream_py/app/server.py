@@ -164,13 +164,14 @@ class App:
         part.serve()
 
     async def _start_monitor(self, port: int, tls: Tls | None = None) -> Monitor:
-        from jetstream_py.app.gateway import make_gateway
         from jetstream_py.app.viewer import AppViewer
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
         self._monitoring.viewer = viewer = AppViewer(self.broker, lambda: self._jetstream)
         if self._options.http_gateway.enabled:
+            from jetstream_py.app.gateway import make_gateway
+
             self._monitoring.gateway = partial(make_gateway, self.broker, viewer, self._monitoring)
         try:
             secure = _https_context(tls) if tls is not None else None

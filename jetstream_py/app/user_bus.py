@@ -1,14 +1,15 @@
 """A bus that may do what a user may: every subject is judged as it would be for a client of that name.
 
 Requests and the inboxes of their answers are checked, and a mapping of the account renames a publish before
-that, as for a client. What a reader sends without waiting for an answer is its own housekeeping (flow
-control, the end of a consumer that it made) and names nothing that the user chose: that passes.
+that, as for a client. A reader's housekeeping (flow control, the end of a consumer) passes, but only for
+consumers that were made here: to whom an answer goes is written in messages, and who knows an inbox could
+forge one to have something published that he may not publish himself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jetstream_py.app.inprocess import AccountBus, AccountInbox
 from jetstream_py.js.errors import InvalidName, NoResponders, PermissionDenied
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
 
-LONGEST_PREFIX = 128  # bytes
+LONGEST_PREFIX: Final = 128  # bytes
+_CREATE: Final = "$JS.API.CONSUMER.CREATE."  # stream, name
+_HOUSEKEEPING: Final = ("$JS.FC.", "$JS.API.CONSUMER.DELETE.")
 
 
 class UserBus(AccountBus):
@@ -29,6 +32,7 @@ class UserBus(AccountBus):
     def __init__(self, broker: Broker, session: Session, inboxes: str) -> None:
         """`session` has no connection: it is who the user is, what it may, and its name in the log."""
         self._session = session
+        self._consumers: set[str] = set()  # those made here
         _check_prefix(inboxes)
         self._check_subscribe(f"{inboxes}.{broker.new_id()}.*".encode())
         super().__init__(broker, session.account, inboxes)
@@ -40,12 +44,21 @@ class UserBus(AccountBus):
     async def request(
         self, subject: str, data: bytes, headers: Headers, seconds: float
     ) -> Received:
-        return await super().request(self._admitted(subject), data, headers, seconds)
+        admitted = self._admitted(subject)
+        if admitted.startswith(_CREATE):
+            self._consumers.update(admitted.split(".")[5:6])
+        return await super().request(admitted, data, headers, seconds)
 
     async def publish(
         self, subject: str, data: bytes = b"", headers: Headers = NO_HEADERS, reply: str = ""
     ) -> None:
-        await super().publish(self._admitted(subject) if reply else subject, data, headers, reply)
+        if reply or not self._is_housekeeping(subject):
+            subject = self._admitted(subject)
+        await super().publish(subject, data, headers, reply)
+
+    def _is_housekeeping(self, subject: str) -> bool:
+        tokens = subject.split(".")
+        return subject.startswith(_HOUSEKEEPING) and not self._consumers.isdisjoint(tokens)
 
     async def inbox(self, deliver: Callable[[Received], None]) -> AccountInbox:
         self._check_subscribe(f"{self._inboxes}.{self.new_id()}".encode())

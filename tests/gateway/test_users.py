@@ -129,6 +129,38 @@ def test_a_refusal_changes_nothing(town: Place) -> None:
     assert town.run(store.status()).bytes == before
 
 
+def test_a_watch_leaves_nothing_and_publishes_for_nobody(town: Place) -> None:
+    """Its own consumer ends with it, though the user may delete none. A forged question, with another subject
+    to answer to, is not answered there: this user may not publish to it."""
+    js = town.js("A")
+
+    async def play() -> None:
+        before = (await js.stream_info("S")).state.last_seq
+        async with town.events("/v1/kv/b?watch&updates_only", basic("watcher", "p")) as events:
+            while not (found := (await js.api("CONSUMER.LIST.KV_b"))["consumers"]):
+                pass
+            inbox = found[0]["config"]["deliver_subject"]
+            await _forge(town, inbox, reply="s.forged")
+            event = await anext(events)
+            assert (event.name, event.data["code"]) == ("error", 403)
+        while (await js.stream_info("KV_b")).state.consumer_count:
+            pass
+        assert (await js.stream_info("S")).state.last_seq == before
+
+    town.run(play())
+
+
+async def _forge(town: Place, inbox: str, reply: str) -> None:
+    port = int(town.server.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = b"NATS/1.0 100 FlowControl Request\r\n\r\n"
+    login = b'CONNECT {"verbose":false,"headers":true,"user":"all","pass":"p"}\r\n'
+    line = f"HPUB {inbox} {reply} {len(head)} {len(head)}\r\n".encode()
+    writer.write(login + line + head + b"\r\nPING\r\n")
+    await reader.readuntil(b"PONG\r\n")
+    writer.close()
+
+
 def test_inboxes_of_ones_own(town: Place) -> None:
     def read(prefix: str) -> int:
         headers = {"Nats-Inbox-Prefix": prefix}
