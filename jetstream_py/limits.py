@@ -237,6 +237,22 @@ RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
 RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
 RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end
 
+# -- HTTP gateway ----------------------------------------------------------------------------------
+GATEWAY_REQUEST_TIME: Final = 30.0  # seconds for what is answered at once
+GATEWAY_STALL: Final = 30.0  # seconds that a transfer may stand still
+GATEWAY_WATCHERS: Final = 64  # event streams; the other connections of the port stay for the rest
+GATEWAY_TRANSFERS: Final = 32  # objects on their way: each has a window of chunks in memory
+GATEWAY_WATCH_TIME: Final = 900.0  # seconds; then it must come again, and be judged again
+GATEWAY_HEARTBEAT: Final = 15.0  # seconds: proxies close what is silent for longer
+GATEWAY_UPLOAD: Final = 1 << 30  # bytes of an object unless the configuration says otherwise
+GATEWAY_OPTIONS: Final = 64 * 1024  # bytes of JSON that make a bucket
+GATEWAY_KEYS: Final = 10_000  # keys, revisions or objects in one answer
+GATEWAY_PAGE: Final = 100  # messages on a page unless asked for ...
+GATEWAY_PAGE_MAX: Final = 1_000  # ... more
+GATEWAY_ANSWER: Final = 8 * 1024 * 1024  # bytes of messages in one answer
+GATEWAY_PAST: Final = 64 * 1024 * 1024  # bytes of values read for one answer about the past
+GATEWAY_QUERY: Final = 16  # arguments of a request
+
 # -- key-value and object views --------------------------------------------------------------------
 KEY_LENGTH: Final = 2048  # characters: a subject, the API's prefix and a reply fit a control line
 KEY_HISTORY: Final = 64  # values of a key that a bucket may keep, as clients have it
