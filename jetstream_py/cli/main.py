@@ -20,10 +20,22 @@ INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 # verb -> module whose `command` it is; the order is that of the help
 VERBS: Final = {
+    "pub": "jetstream_py.cli.pub",
+    "sub": "jetstream_py.cli.sub",
+    "request": "jetstream_py.cli.request",
+    "reply": "jetstream_py.cli.reply",
+    "stream": "jetstream_py.cli.stream",
+    "consumer": "jetstream_py.cli.consumer",
     "account": "jetstream_py.cli.account",
     "completion": "jetstream_py.cli.completion",
 }
-ALIASES: Final[dict[str, str]] = {}
+ALIASES: Final = {
+    "publish": "pub",
+    "subscribe": "sub",
+    "req": "request",
+    "str": "stream",
+    "con": "consumer",
+}
 
 
 class Root(Group):
