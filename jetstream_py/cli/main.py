@@ -27,6 +27,8 @@ VERBS: Final = {
     "stream": "jetstream_py.cli.stream",
     "consumer": "jetstream_py.cli.consumer",
     "account": "jetstream_py.cli.account",
+    "server": "jetstream_py.cli.server",
+    "context": "jetstream_py.cli.context",
     "completion": "jetstream_py.cli.completion",
 }
 ALIASES: Final = {
@@ -35,6 +37,9 @@ ALIASES: Final = {
     "req": "request",
     "str": "stream",
     "con": "consumer",
+    "srv": "server",
+    "sys": "server",
+    "ctx": "context",
 }
 
 
