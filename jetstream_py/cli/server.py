@@ -84,11 +84,11 @@ async def ping(session: Session, expect: int) -> None:
 
 
 @command.command("info", aliases=("i",), examples="jetstream-py server info my-server")
-@click.argument("server", required=False)
+@click.argument("name", required=False, metavar="[SERVER]")
 @connected
-async def info(session: Session, server: str | None) -> None:
+async def info(session: Session, name: str | None) -> None:
     """Show SERVER, by its name or id; the one we are connected to without."""
-    answer = await one(session, "VARZ", server)
+    answer = await one(session, "VARZ", name)
     if session.json:
         show.data(answer["data"])
         return

@@ -13,6 +13,19 @@ from jetstream_py.cli.system import gather
 from jetstream_py.migrate.connection import Json
 
 ACCOUNTS: Final = "$SYS.REQ.ACCOUNT.PING.STATZ"
+COLUMNS: Final = (
+    "CID",
+    "Name",
+    "Server",
+    "IP",
+    "Account",
+    "Uptime",
+    "In Msgs",
+    "Out Msgs",
+    "In Bytes",
+    "Out Bytes",
+    "Subs",
+)
 PAGE: Final = 1024  # connections a server tells of at once
 
 
@@ -55,19 +68,7 @@ async def connections(session: Session, limit: int, account: str | None, sort: s
     if session.json:
         show.data(found)
         return
-    columns = (
-        "CID",
-        "Name",
-        "Server",
-        "IP",
-        "Account",
-        "Uptime",
-        "In Msgs",
-        "Out Msgs",
-        "In Bytes",
-    )
-    columns = (*columns, "Out Bytes", "Subs")
-    show.table("Connections", columns, [_connection(each) for each in found], right=columns[5:])
+    show.table("Connections", COLUMNS, [_connection(each) for each in found], right=COLUMNS[5:])
 
 
 def _key(found: Json, sort: str) -> float:
