@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -89,14 +90,17 @@ async def command(
         messages = live(session, subjects, queue)
         show.note(f"Subscribing on {', '.join(subjects)}")
     printer = Printer(session.json, **look)
-    async for msg in until(messages, count, wait):
-        printer.show(msg)
-        if ack and stream is None and origin(msg):
-            await session.publish(msg.reply, b"+ACK")
+    async with aclosing(messages):  # a consumer made for it goes before the connection does
+        async for msg in until(messages, count, wait):
+            printer.show(msg)
+            if ack and stream is None and origin(msg):
+                await session.publish(msg.reply, b"+ACK")
     await session.flush(timeout=10)
 
 
-async def live(session: Session, subjects: tuple[str, ...], queue: str) -> AsyncIterator[Msg]:
+async def live(
+    session: Session, subjects: tuple[str, ...], queue: str
+) -> AsyncGenerator[Msg, None]:
     arrived: asyncio.Queue[Msg] = asyncio.Queue()
 
     async def keep(msg: Msg) -> None:
