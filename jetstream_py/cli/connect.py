@@ -17,8 +17,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
+from nats.errors import SlowConsumerError
 
-from jetstream_py.cli import contexts
+from jetstream_py.cli import contexts, show
 from jetstream_py.cli.failure import Failure, api_failure
 from jetstream_py.cli.frame import DEFAULT_URL, Settings
 from jetstream_py.migrate.connection import Connection, Json
@@ -58,6 +59,10 @@ class Session(Connection):
 
     async def on_error(self, error: Exception) -> None:
         """That a server turns us away says more than what comes after it."""
+        if isinstance(error, SlowConsumerError):
+            show.note(
+                f"Messages of {error.subject} were lost: they come faster than they are shown"
+            )
         if "authorization" not in str(self.trouble).lower():
             await super().on_error(error)
 

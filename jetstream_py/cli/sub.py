@@ -18,6 +18,7 @@ from jetstream_py.cli import show, units
 from jetstream_py.cli.connect import Session, connected
 from jetstream_py.cli.frame import DURATION, Command
 from jetstream_py.cli.message import (
+    PENDING,
     as_json,
     check_subject,
     header_pairs,
@@ -101,13 +102,9 @@ async def command(
 async def live(
     session: Session, subjects: tuple[str, ...], queue: str
 ) -> AsyncGenerator[Msg, None]:
-    arrived: asyncio.Queue[Msg] = asyncio.Queue()
-
-    async def keep(msg: Msg) -> None:
-        arrived.put_nowait(msg)
-
+    arrived: asyncio.Queue[Msg] = asyncio.Queue(PENDING)
     for subject in subjects:
-        await session.subscribe(subject, queue=queue, cb=keep)
+        await session.subscribe(subject, queue=queue, cb=arrived.put)
     await session.flush(timeout=10)
     while True:
         yield await arrived.get()
