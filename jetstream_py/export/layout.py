@@ -53,7 +53,7 @@ class LayoutError(Exception):
     """A directory that is not an export, or not one that this program understands."""
 
 
-class Origin(msgspec.Struct, forbid_unknown_fields=False):
+class Origin(msgspec.Struct):
     """Whose messages a directory has, and which of them."""
 
     version: int
@@ -63,6 +63,7 @@ class Origin(msgspec.Struct, forbid_unknown_fields=False):
     config: dict[str, Any]  # as of the last run
     subject: str = ""  # the filter; empty: all messages
     first: int = 1  # the sequence at which the export was told to begin
+    format: str = "parquet"
 
 
 class Segment(msgspec.Struct):
