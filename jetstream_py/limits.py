@@ -230,12 +230,18 @@ RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memor
 
 # -- export ----------------------------------------------------------------------------------------
 EXPORT_SEGMENT: Final = 250_000  # messages of a file: a task of Spark's reads it in a second or two
-EXPORT_BYTES: Final = 128 * 1024 * 1024  # headers and payloads of a file: a block of a distributed disk
+EXPORT_BYTES: Final = (
+    128 * 1024 * 1024
+)  # headers and payloads of a file: a block of a distributed disk
 EXPORT_GROUP: Final = 65_536  # messages of a row group, which is what a reader can skip
 EXPORT_RUN: Final = 8_192  # messages read from a store at once
-EXPORT_SNAPSHOT: Final = 1_000_000  # ... and from one snapshot: it keeps the server from using pages again
+EXPORT_SNAPSHOT: Final = (
+    1_000_000  # ... and from one snapshot: it keeps the server from using pages again
+)
 EXPORT_PULL: Final = 5_000  # messages of a pull request ...
-EXPORT_PULL_BYTES: Final = 8 * 1024 * 1024  # ... and their bytes: a quarter of what may wait for a client
+EXPORT_PULL_BYTES: Final = (
+    8 * 1024 * 1024
+)  # ... and their bytes: a quarter of what may wait for a client
 EXPORT_BACKLOG: Final = 32 * 1024 * 1024  # bytes that were read and wait to be written
 IMPORT_WINDOW: Final = 4_000  # publishes without an ack ...
 IMPORT_BYTES: Final = 16 * 1024 * 1024  # ... and their bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import lmdb
@@ -130,7 +130,7 @@ class StoreSource:
     async def seq_at(self, time_ns: int) -> int:
         return self._stream().seq_at(time_ns)
 
-    async def read(self, seq: int, last: int, subject: str) -> AsyncIterator[Columns]:
+    async def read(self, seq: int, last: int, subject: str) -> AsyncGenerator[Columns, None]:
         pattern, done = subject.encode(), 0
         try:
             while seq <= last and len(rows := self._run(seq, last, pattern)):
@@ -143,7 +143,7 @@ class StoreSource:
         finally:
             self._leave()
 
-    async def follow(self, seq: int, subject: str) -> AsyncIterator[Columns]:
+    async def follow(self, seq: int, subject: str) -> AsyncGenerator[Columns, None]:
         while True:
             async for rows in self.read(seq, (1 << 63) - 1, subject):
                 seq = rows.seqs[-1] + 1

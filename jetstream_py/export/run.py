@@ -8,7 +8,8 @@ made again under the same name is another epoch, and another filter needs anothe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -94,7 +95,8 @@ async def export(source: Source, options: Options, stop: asyncio.Event | None = 
             rows = source.read(next_seq, last, options.subject)
         cutter = Cutter(origin, next_seq, sink)
         total = _estimate(facts, next_seq, last)
-        await _write(_until(rows, stop), cutter, outcome, total, options)
+        async with aclosing(_until(rows, stop)) as parts:
+            await _write(parts, cutter, outcome, total, options)
         outcome.warnings = source.warnings
         return outcome
     finally:
@@ -124,7 +126,9 @@ def find_place(facts: Facts, first: int, options: Options) -> tuple[Place, Origi
             )
         known = following
     path = f"{root}/{layout.directory_name(facts.stream, epoch)}"
-    if known is None:
+    if known is not None:
+        known.config = facts.config
+    else:
         known = Origin(
             layout.VERSION,
             facts.stream,
@@ -155,7 +159,7 @@ def _prepare(place: Place, origin: Origin, options: Options) -> tuple[ParquetSin
         )
     if origin.format != options.format:
         raise ExportError(f"{place.path} is in the format {origin.format}")
-    if _origin(place.filesystem, place.path) is None:
+    if _origin(place.filesystem, place.path) != origin:
         place.put(layout.ORIGIN, layout.encode(origin))
     if options.format == "delta":
         delta = DeltaSink(place, origin)
@@ -190,26 +194,26 @@ def _check(origin: Origin, facts: Facts, since: int, next_seq: int) -> None:
 
 
 async def _until(
-    rows: AsyncIterator[Columns], stop: asyncio.Event | None
-) -> AsyncIterator[Columns]:
+    rows: AsyncGenerator[Columns, None], stop: asyncio.Event | None
+) -> AsyncGenerator[Columns, None]:
     """The same, up to when `stop` is set."""
-    iterator = aiter(rows)
-    halt = asyncio.ensure_future(stop.wait()) if stop is not None else None
+    halt = asyncio.ensure_future((stop or asyncio.Event()).wait())
     try:
-        while True:
-            following = asyncio.ensure_future(anext(iterator))
-            waiting = {following} if halt is None else {following, halt}
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        while not halt.done():
+            following = asyncio.ensure_future(anext(rows))
+            await asyncio.wait({following, halt}, return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
                 following.cancel()
+                await asyncio.wait({following})
                 return
             try:
-                yield following.result()
+                part = following.result()
             except StopAsyncIteration:
                 return
+            yield part
     finally:
-        if halt is not None:
-            halt.cancel()
+        halt.cancel()
+        await rows.aclose()
 
 
 async def _write(

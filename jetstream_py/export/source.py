@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, Protocol
 
 from jetstream_py.store.columns import Columns
@@ -29,10 +29,10 @@ class Source(Protocol):
         """The first sequence stored at or after a time; behind the last one if there is none."""
         ...
 
-    def read(self, seq: int, last: int, subject: str) -> AsyncIterator[Columns]:
+    def read(self, seq: int, last: int, subject: str) -> AsyncGenerator[Columns, None]:
         """Messages with sequences from `seq` to `last` that match, in order."""
         ...
 
-    def follow(self, seq: int, subject: str) -> AsyncIterator[Columns]:
+    def follow(self, seq: int, subject: str) -> AsyncGenerator[Columns, None]:
         """The same without an end; now and then nothing, so that the caller can look at the time."""
         ...
