@@ -58,7 +58,7 @@ class ParquetSink:
         writer.add_key_value_metadata({layout.FOOTER: layout.encode(segment)})
         writer.close()
         self._writer = None
-        segment.bytes, segment.sha256 = _digest(fs.LocalFileSystem(), self._place.unfinished)
+        segment.bytes, segment.sha256 = digest(fs.LocalFileSystem(), self._place.unfinished)
         self._place.publish(segment.path)
         self._enter(segment)
 
@@ -82,7 +82,7 @@ class ParquetSink:
             segment = _facts(place, path)
             if segment.path != path or segment.from_seq != manifest.next_seq:
                 raise LayoutError(f"{place.path}/{path} does not belong to this export")
-            segment.bytes, segment.sha256 = _digest(place.filesystem, f"{place.path}/{path}")
+            segment.bytes, segment.sha256 = digest(place.filesystem, f"{place.path}/{path}")
             self._enter(segment)
             manifest.segments.append(segment)
 
@@ -102,7 +102,7 @@ def _facts(place: Place, path: str) -> Segment:
         raise LayoutError(f"{place.path}/{path} is not a segment of an export") from error
 
 
-def _digest(filesystem: fs.FileSystem, path: str) -> tuple[int, str]:
+def digest(filesystem: fs.FileSystem, path: str) -> tuple[int, str]:
     """Size and SHA-256 of a file."""
     size, digest = 0, hashlib.sha256()
     with filesystem.open_input_stream(path) as file:

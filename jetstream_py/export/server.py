@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Final
 
+from jetstream_py.api.times import time_text
 from jetstream_py.export.direct import direct_gets
 from jetstream_py.export.errors import ExportError
 from jetstream_py.export.link import Link
@@ -56,10 +56,8 @@ class ServerSource:
         link = self._link
         if link.release < _BATCHES_SINCE:
             raise ExportError(f"{link.where} does not find messages by time; give a sequence")
-        seconds, rest = divmod(time_ns, 10**9)
-        text = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"
         try:
-            body = {"start_time": text, "next_by_subj": ">"}
+            body = {"start_time": time_text(time_ns), "next_by_subj": ">"}
             answer = await link.api(f"STREAM.MSG.GET.{self._name}", body)
         except ApiError as error:
             if error.err_code != _NO_MESSAGE:
