@@ -1,7 +1,8 @@
 """Messages by batches of direct gets, for streams of which no consumer may be made.
 
-An answer carries the message's own headers first, then those that the server added. A block without
-headers of its own cannot be told from none at all.
+An answer carries the message's own headers first, then those that the server added in place of the block's
+last two bytes. So a block without headers cannot be told from none at all, and something that is no header
+block has lost these bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from jetstream_py.migrate.messages import nanoseconds
 from jetstream_py.store.columns import Columns
 
 BATCH: Final = 1000  # messages of a request: as many as servers give
-_ADDED: Final = b"\r\nNats-Stream: "  # where the headers begin that a server adds
+_ADDED: Final = b"Nats-Stream: "  # where the headers begin that a server adds
 
 
 async def direct_gets(
@@ -48,22 +49,21 @@ async def _batch(link: Link, inbox: Inbox) -> tuple[Columns, bool]:
     while True:
         frames = await link.until(inbox.next(), "a direct get")
         for block, data in zip(frames.headers, frames.datas, strict=True):
+            if (cut := block.rfind(_ADDED)) >= 0:
+                _add(rows, block, cut, data)
+                continue
             status = block.partition(b"\r\n")[0].removeprefix(b"NATS/1.0").strip()
-            if not status:
-                _add(rows, block, data)
-            elif status.startswith(b"204"):
+            if status.startswith(b"204"):
                 return rows, headers.get(block, b"Nats-Num-Pending") == b"0"
-            elif status.startswith(b"404"):
+            if status.startswith(b"404"):
                 return rows, True
-            else:
-                raise ExportError(f"{link.where}: direct get: {status.decode(errors='replace')}")
+            raise ExportError(f"{link.where}: direct get: {status.decode(errors='replace')}")
 
 
-def _add(rows: Columns, block: bytes, data: bytes) -> None:
-    cut = block.rindex(_ADDED)
-    added = [line.partition(b": ")[2] for line in block[cut:].split(b"\r\n")[2:5]]
+def _add(rows: Columns, block: bytes, cut: int, data: bytes) -> None:
+    added = [line.partition(b": ")[2] for line in block[cut:].split(b"\r\n")[1:4]]
     subject, seq, time = added
-    own = block[:cut] + b"\r\n\r\n"
+    own = block[:cut] + b"\r\n"
     if own == headers.EMPTY:
         own = b""
     rows.append(int(seq), nanoseconds(time.decode()), subject, own, data)

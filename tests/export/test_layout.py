@@ -46,7 +46,10 @@ def test_columns_say_what_people_ask_for() -> None:
 def test_encodings(tmp_path: Path) -> None:
     run(Listed(hostile()), tmp_path)
     known = manifest(tmp_path)
-    assert [segment.path[:15] for segment in known.segments] == ["date=2026-01-31", "date=2026-02-01"]
+    assert [segment.path[:15] for segment in known.segments] == [
+        "date=2026-01-31",
+        "date=2026-02-01",
+    ]
     file = pq.ParquetFile(tmp_path / NAME / known.segments[0].path)
     group = file.metadata.row_group(0)
     columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
@@ -60,7 +63,9 @@ def test_encodings(tmp_path: Path) -> None:
 
 
 def test_a_large_payload_is_alone(tmp_path: Path, small: None) -> None:
-    rows = [Message(i, NOON, b"orders.a", b"", b"x" * size) for i, size in ((1, 10), (2, 9000), (3, 1))]
+    rows = [
+        Message(i, NOON, b"orders.a", b"", b"x" * size) for i, size in ((1, 10), (2, 9000), (3, 1))
+    ]
     run(Listed(rows), tmp_path)
     assert [segment.count for segment in manifest(tmp_path).segments] == [1, 1, 1]
     check(tmp_path, rows)
