@@ -114,7 +114,7 @@ def make_store(path: Path, rows: Iterable[Message], dead: Iterable[int] = ()) ->
     stream = desk.store.create(msgspec.json.encode(record), False)
     for row in rows:
         stream.append(row.subject, row.headers, row.data, row.ts, row.seq)
-        if row.seq % 50 == 0:
+        if row.seq % 1000 == 0:
             desk.commit()
     desk.commit()
     for seq in dead:
