@@ -108,6 +108,14 @@ STORE_AHEAD: Final = 64 * 1024 * 1024  # the file is extended by so much before 
 STORE_INLINE: Final = (
     64 * 1024
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
+WAL_RECORD: Final = 256 * 1024  # larger groups go to LMDB at once: writing them twice costs more
+WAL_BYTES: Final = (
+    2 * 1024 * 1024
+)  # of the write-ahead log between two LMDB commits, and so about what waits in memory for the next one
+WAL_MESSAGES: Final = (
+    4096  # ... or so many messages of a stream: what is in no block is walked one by one
+)
+WAL_MOST: Final = 64 * 1024 * 1024  # what a start reads of it, should it be longer
 # With a sync interval, what may wait for it: a power cut never takes more than this.
 INTERVAL_BYTES: Final = 8 * 1024 * 1024
 COPY_INLINE: Final = 128 * 1024  # ... if they do not rewrite more than this
@@ -203,7 +211,8 @@ NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
 
 # -- mirrors and sources ---------------------------------------------------------------------------
-FEED_RUN: Final = 500  # messages of an origin that are copied before others have their turn
+FEED_RUN: Final = 2_000  # messages of an origin that are copied before others have their turn ...
+FEED_BYTES: Final = 4 * 1024 * 1024  # ... or about so much: a slice is one commit's
 FEED_RETRY: Final = 1.0  # seconds until a message that was refused is tried again
 FEED_SILENCE: Final = 10.0  # seconds without a sign of a remote origin until it is asked again
 REMOVED_SOURCES: Final = 100  # of a stream, whose positions are remembered
@@ -228,20 +237,29 @@ RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
 RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
 RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end
 
+# -- key-value and object views --------------------------------------------------------------------
+KEY_LENGTH: Final = 2048  # characters: a subject, the API's prefix and a reply fit a control line
+KEY_HISTORY: Final = 64  # values of a key that a bucket may keep, as clients have it
+GET_MANY: Final = 512  # keys of one direct read; the server takes 1,024
+UPDATE_TRIES: Final = 32  # of a compare-and-set loop unless told otherwise
+PAST_TRIES: Final = 5  # readings of the past that removals may upset
+OBJECT_CHUNK: Final = 128 * 1024  # bytes, as all clients have it
+OBJECT_WINDOW: Final = 4 * 1024 * 1024  # bytes of an upload that wait for their acks ...
+OBJECT_CHUNKS: Final = 64  # ... and chunks
+OBJECT_META_TRIES: Final = 16  # writers of one name at the same time
+OBJECT_ABANDONED: Final = (
+    3_600.0  # seconds after which chunks without an object count as left behind
+)
+
 # -- export ----------------------------------------------------------------------------------------
 EXPORT_SEGMENT: Final = 250_000  # messages of a file: a task of Spark's reads it in a second or two
-EXPORT_BYTES: Final = (
-    128 * 1024 * 1024
-)  # headers and payloads of a file: a block of a distributed disk
+EXPORT_BYTES: Final = 128 * 1024 * 1024  # of headers and payloads: a block of a distributed disk
 EXPORT_GROUP: Final = 65_536  # messages of a row group, which is what a reader can skip
 EXPORT_RUN: Final = 8_192  # messages read from a store at once
 EXPORT_SNAPSHOT: Final = (
-    1_000_000  # ... and from one snapshot: it keeps the server from using pages again
+    1_000_000  # ... and from one snapshot: it keeps pages from being used again
 )
 EXPORT_PULL: Final = 5_000  # messages of a pull request ...
-EXPORT_PULL_BYTES: Final = (
-    8 * 1024 * 1024
-)  # ... and their bytes: a quarter of what may wait for a client
-EXPORT_BACKLOG: Final = 32 * 1024 * 1024  # bytes that were read and wait to be written
+EXPORT_PULL_BYTES: Final = 8 * 1024 * 1024  # ... and bytes; servers let 64 MiB wait for a client
 IMPORT_WINDOW: Final = 4_000  # publishes without an ack ...
 IMPORT_BYTES: Final = 16 * 1024 * 1024  # ... and their bytes
