@@ -266,3 +266,16 @@ OBJECT_META_TRIES: Final = 16  # writers of one name at the same time
 OBJECT_ABANDONED: Final = (
     3_600.0  # seconds after which chunks without an object count as left behind
 )
+
+# -- export ----------------------------------------------------------------------------------------
+EXPORT_SEGMENT: Final = 250_000  # messages of a file: a task of Spark's reads it in a second or two
+EXPORT_BYTES: Final = 128 * 1024 * 1024  # of headers and payloads: a block of a distributed disk
+EXPORT_GROUP: Final = 65_536  # messages of a row group, which is what a reader can skip
+EXPORT_RUN: Final = 8_192  # messages read from a store at once
+EXPORT_SNAPSHOT: Final = (
+    1_000_000  # ... and from one snapshot: it keeps pages from being used again
+)
+EXPORT_PULL: Final = 5_000  # messages of a pull request ...
+EXPORT_PULL_BYTES: Final = 8 * 1024 * 1024  # ... and bytes; servers let 64 MiB wait for a client
+IMPORT_WINDOW: Final = 4_000  # publishes without an ack ...
+IMPORT_BYTES: Final = 16 * 1024 * 1024  # ... and their bytes

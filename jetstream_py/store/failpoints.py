@@ -1,4 +1,4 @@
-"""Named places in the commit path where a test may make something go wrong.
+"""Named places on the way to the disk where a test may make something go wrong.
 
 A place calls `hit("name")`. Nothing happens unless a test has armed it with a function: to raise an
 error as the disk would, to kill the process as a power cut would, or to look at the files just then.
@@ -24,6 +24,11 @@ NAMES: Final = frozenset(
         "scrub",  # a commit that erased something is synced, its freed pages not yet overwritten
         "extend",  # the file is about to be extended
         "close.checkpoint",  # the last commit is about to run
+        "export.group",  # a row group is written
+        "export.written",  # a segment is written and synced under its temporary name
+        "export.named",  # ... and renamed
+        "export.entry",  # its entry is written under a temporary name
+        "export.done",  # ... and renamed: the segment is known
     }
 )
 
