@@ -13,9 +13,11 @@ from pyspark.sql.streaming import StreamingQuery
 
 from tests.jetstream.support import JetStream
 from tests.spark_source.support import Gate, fill
+from tests.support.server import OURS
 from tests.support.spark import GROUP
 
 pytestmark = GROUP
+ONE = pytest.mark.parametrize("kind", [OURS])  # what servers do is tested without Spark, on both
 
 
 class Query:
@@ -75,6 +77,7 @@ def test_each_message_once(spark: SparkSession, stream: JetStream, tmp_path: Pat
     assert query.seqs() == list(range(1, 1501))
 
 
+@ONE
 def test_subjects_and_latest(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:
     query = Query(spark, stream, tmp_path, subject="s.1,s.2", startingOffsets="latest")
     fill(stream, 100)
@@ -84,6 +87,7 @@ def test_subjects_and_latest(spark: SparkSession, stream: JetStream, tmp_path: P
     assert query.seqs() == [i + 101 for i in range(40) if i % 10 in (1, 2)]
 
 
+@ONE
 def test_made_again_between_batches(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:
     query = Query(spark, stream, tmp_path)
     fill(stream, 10)
@@ -97,6 +101,7 @@ def test_made_again_between_batches(spark: SparkSession, stream: JetStream, tmp_
     assert query.seqs() == sorted([*range(1, 11), *range(1, 21)])
 
 
+@ONE
 def test_purged_between_batches(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:
     query = Query(spark, stream, tmp_path)
     fill(stream, 10)

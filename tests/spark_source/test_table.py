@@ -11,9 +11,11 @@ from pyspark.sql.types import StructType
 
 from tests.jetstream.support import JetStream
 from tests.spark_source.support import fill
+from tests.support.server import OURS
 from tests.support.spark import GROUP
 
 pytestmark = GROUP
+ONE = pytest.mark.parametrize("kind", [OURS])  # what servers do is tested without Spark, on both
 
 
 def source(spark: SparkSession, js: JetStream, **options: str) -> DataFrameReader:
@@ -41,6 +43,7 @@ def test_all_columns(spark: SparkSession, stream: JetStream) -> None:
     )
 
 
+@ONE
 def test_columns_of_the_users_schema(spark: SparkSession, stream: JetStream) -> None:
     stream.publish("s.a", b"x" * 100, {"A": "b"})
     schema = "headers array<struct<key:string,value:binary>>, seq bigint"
@@ -56,12 +59,14 @@ def test_columns_of_the_users_schema(spark: SparkSession, stream: JetStream) -> 
         source(spark, stream, minPartition="2").load()
 
 
+@ONE
 def test_an_empty_stream(spark: SparkSession, stream: JetStream) -> None:
     table = source(spark, stream).load()
     assert isinstance(table.schema, StructType)
     assert table.count() == 0
 
 
+@ONE
 def test_pushdown(spark: SparkSession, stream: JetStream) -> None:
     """What a filter excludes is not read: a sequence that is gone is not missed, but its neighbour is."""
     fill(stream, 100)
@@ -90,6 +95,7 @@ def test_pushdown(spark: SparkSession, stream: JetStream) -> None:
     assert [row.seq for row in source(spark, stream).load().where(query).collect()] == expected
 
 
+@ONE
 def test_a_bucket(spark: SparkSession, js: JetStream) -> None:
     """Written, read, written again: puts, deletes and purges; now and then."""
     js.create(
