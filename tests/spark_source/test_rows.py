@@ -134,8 +134,12 @@ def test_refusals(js: JetStream) -> None:
         with connect(options(js)) as link:
             publisher = Publisher(link, "S")
             with pytest.raises(JetStreamError, match=text):
-                publisher.publish([subject], [b""], [b"x" * size])
-                publisher.flush()
+                publish(publisher, subject, b"x" * size)
+
+
+def publish(publisher: Publisher, subject: bytes, data: bytes) -> None:
+    publisher.publish([subject], [b""], [data])
+    publisher.flush()
 
 
 def test_a_short_memory_is_told(js: JetStream, caplog: pytest.LogCaptureFixture) -> None:

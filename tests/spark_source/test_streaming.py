@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.jetstream.support import JetStream
 from tests.spark_source.support import Gate, fill
@@ -78,16 +78,6 @@ def test_each_message_once(spark: SparkSession, stream: JetStream, tmp_path: Pat
 
 
 @ONE
-def test_subjects_and_latest(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:
-    query = Query(spark, stream, tmp_path, subject="s.1,s.2", startingOffsets="latest")
-    fill(stream, 100)
-    query.run()
-    fill(stream, 40)
-    query.run()
-    assert query.seqs() == [i + 101 for i in range(40) if i % 10 in (1, 2)]
-
-
-@ONE
 def test_made_again_between_batches(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:
     query = Query(spark, stream, tmp_path)
     fill(stream, 10)
@@ -99,16 +89,3 @@ def test_made_again_between_batches(spark: SparkSession, stream: JetStream, tmp_
         query.run()
     query.run(failOnDataLoss="false")
     assert query.seqs() == sorted([*range(1, 11), *range(1, 21)])
-
-
-@ONE
-def test_purged_between_batches(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:
-    query = Query(spark, stream, tmp_path)
-    fill(stream, 10)
-    query.run()
-    fill(stream, 10)
-    stream.ok("STREAM.PURGE.S", {"seq": 15})
-    with pytest.raises(PySparkException, match="messages from 11 are gone"):
-        query.run()
-    query.run(failOnDataLoss="false")
-    assert query.seqs() == [*range(1, 11), *range(15, 21)]

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrameReader, SparkSession
-from pyspark.sql.types import StructType
 
 from tests.jetstream.support import JetStream
 from tests.spark_source.support import fill
@@ -45,6 +44,7 @@ def test_all_columns(spark: SparkSession, stream: JetStream) -> None:
 
 @ONE
 def test_columns_of_the_users_schema(spark: SparkSession, stream: JetStream) -> None:
+    assert source(spark, stream).load().count() == 0
     stream.publish("s.a", b"x" * 100, {"A": "b"})
     schema = "headers array<struct<key:string,value:binary>>, seq bigint"
     (row,) = source(spark, stream).schema(schema).load().collect()
@@ -57,13 +57,6 @@ def test_columns_of_the_users_schema(spark: SparkSession, stream: JetStream) -> 
         source(spark, stream).schema("seq int").load().collect()
     with pytest.raises(PySparkException, match="did you mean minPartitions"):
         source(spark, stream, minPartition="2").load()
-
-
-@ONE
-def test_an_empty_stream(spark: SparkSession, stream: JetStream) -> None:
-    table = source(spark, stream).load()
-    assert isinstance(table.schema, StructType)
-    assert table.count() == 0
 
 
 @ONE

@@ -30,6 +30,7 @@ SETTINGS: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "America/New_York",  # not where the tests run, so that it shows
     "spark.sql.streaming.stopTimeout": "30s",
+    "spark.python.authenticate.socketTimeout": "60s",
     "spark.log.level": "OFF",
     # Compiling well takes longer than these tests run.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
