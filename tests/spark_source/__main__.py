@@ -2,9 +2,9 @@
 
     python -m tests.spark_source [--kills N] [--messages N]
 
-On nats-server and on ours. Messages are published while `driver` copies them to files and to another stream. It is
-killed (JVM and Python workers, by SIGKILL) after one to three batches, that is in the middle of the next one, and
-started again from its checkpoints.
+On nats-server and on ours. Messages are published while `driver` copies them to files and to another
+stream. It is killed (JVM and Python workers, by SIGKILL) after one to three batches, that is in the middle
+of the next one, and started again from its checkpoints.
 """
 
 from __future__ import annotations
