@@ -126,8 +126,7 @@ def main() -> None:
     arguments = parser.parse_args()
     unwind_on_sigterm()
     spark = session()
-    print("| rows/s | " + " | ".join(("direct", "consumer", "Parquet", "sink", "nats-py")) + " |")
-    print("|---" * 6 + "|", flush=True)
+    print("| server | case | rows/s |\n|---|---|---|", flush=True)
     for name in arguments.servers.split(","):
         with (
             tempfile.TemporaryDirectory() as home,
@@ -137,15 +136,15 @@ def main() -> None:
                 spark, f"nats://127.0.0.1:{server.port}", arguments.messages, arguments.size
             )
             bench.fill()
-            figures = [
-                best(partial(bench.read, "direct")),
-                best(partial(bench.read, "consumer")),
-                best(bench.stream),
-                best(bench.sink),
-                best(bench.plain),
-            ]
-        cells = " | ".join(f"{figure:,}" for figure in figures)
-        print(f"| {name} | {cells} |", flush=True)
+            cases: dict[str, Callable[[], int]] = {
+                "table by direct get": partial(bench.read, "direct"),
+                "table by consumers": partial(bench.read, "consumer"),
+                "query to Parquet": bench.stream,
+                "sink": bench.sink,
+                "nats-py, no Spark": bench.plain,
+            }
+            for case, run in cases.items():
+                print(f"| {name} | {case} | {best(run):,} |", flush=True)
 
 
 if __name__ == "__main__":

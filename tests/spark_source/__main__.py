@@ -23,29 +23,52 @@ from pathlib import Path
 from tests.jetstream.support import SECOND, JetStream
 from tests.spark_source.support import fill, read
 from tests.support.server import KINDS, Kind, Servers
-from tests.support.spark import ROOT
+from tests.support.spark import BUSY, ROOT
 
 
 def driver(url: str, directory: Path, how: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.spark_source.driver", url, str(directory), how],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        cwd=ROOT,
-        start_new_session=True,
-    )
+    with (directory / "stderr.log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.spark_source.driver", url, str(directory), how],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,
+        )
 
 
 def kill_in_a_batch(url: str, directory: Path, chance: random.Random) -> None:
+    """A driver that the machine was too busy for is started again, as whoever runs one would do."""
+    while not _killed(url, directory, chance.randint(1, 3)):
+        pass
+
+
+def _killed(url: str, directory: Path, batches: int) -> bool:
     process = driver(url, directory, "run")
     assert process.stdout
     try:
-        for _ in range(chance.randint(1, 3)):
-            assert process.stdout.readline() == "batch\n", "the driver ended by itself"
+        for _ in range(batches):
+            if process.stdout.readline() != "batch\n":
+                text = (directory / "stderr.log").read_text()
+                if BUSY in text:
+                    return False
+                raise AssertionError(f"the driver ended by itself:\n{text[-3000:]}")
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    return True
+
+
+def finish(url: str, directory: Path) -> dict[str, int]:
+    """What the files hold in the end."""
+    while True:
+        answer, _ = driver(url, directory, "finish").communicate(timeout=600)
+        if answer:
+            found: dict[str, int] = json.loads(answer.splitlines()[-1])
+            return found
+        text = (directory / "stderr.log").read_text()
+        assert BUSY in text, text[-3000:]
 
 
 def play(kind: Kind, servers: Servers, directory: Path, kills: int, messages: int) -> str:
@@ -66,9 +89,7 @@ def play(kind: Kind, servers: Servers, directory: Path, kills: int, messages: in
     for _ in range(kills):
         kill_in_a_batch(server.url, directory, chance)
     publishing.join()
-    last = driver(server.url, directory, "finish")
-    answer, _ = last.communicate(timeout=600)
-    found = json.loads(answer.splitlines()[-1])
+    found = finish(server.url, directory)
     copied = [int(data) for _, _, data in read(js, stream="T")]
     js.close()
     print(f"{kind}: {kills} kills, files {found}, sink {len(copied)} of {messages}", flush=True)

@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.jetstream.support import JetStream
+from tests.spark_source.queries import ended
 from tests.spark_source.support import Gate, fill, read
 from tests.support.server import OURS
 from tests.support.spark import GROUP
@@ -62,13 +63,9 @@ def test_from_stream_to_stream(spark: SparkSession, stream: JetStream, tmp_path:
             minPartitions="2",
         )
         writer = reader.load().selectExpr("data").writeStream.trigger(availableNow=True)
-        query = writer.format("jetstream").start(
-            servers=stream.server.url,
-            stream="T",
-            subject="t",
-            checkpointLocation=str(tmp_path),
-        )
-        assert query.awaitTermination(120)
+        writer = writer.format("jetstream").option("checkpointLocation", str(tmp_path))
+        writer = writer.options(servers=stream.server.url, stream="T", subject="t")
+        ended(writer.start)
 
     run()
     for file in (tmp_path / "commits").iterdir():

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.jetstream.support import JetStream
+from tests.spark_source.queries import ended
 from tests.spark_source.support import Gate, fill
 from tests.support.server import OURS
 from tests.support.spark import GROUP
@@ -36,23 +36,13 @@ class Query:
         writer = frame.writeStream.trigger(availableNow=True)
         writer = writer.option("checkpointLocation", str(self.directory / "checkpoint"))
         if each:
-            query = writer.foreachBatch(each).start()
-        else:
-            query = writer.format("parquet").start(str(self.directory / "out"))
-        return _ended(query)
+            return ended(writer.foreachBatch(each).start)
+        return ended(lambda: writer.format("parquet").start(str(self.directory / "out")))
 
     def seqs(self) -> list[int]:
         """What was written, in order of sequences; a message that came twice is there twice."""
         rows = self.spark.read.parquet(str(self.directory / "out")).select("seq").collect()
         return sorted(row.seq for row in rows)
-
-
-def _ended(query: StreamingQuery) -> list[Any]:
-    try:
-        assert query.awaitTermination(120)
-        return list(query.recentProgress)
-    finally:
-        query.stop()
 
 
 def test_each_message_once(spark: SparkSession, stream: JetStream, tmp_path: Path) -> None:

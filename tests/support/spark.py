@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = pytest.mark.xdist_group("spark")
 MASTER: Final = "local[2,4]"
+# Spark gives a Python process ten seconds to start, whatever is configured: a busy machine may need more.
+BUSY: Final = "failed to connect back"
 ROOT: Final = Path(__file__).parent.parent.parent
 
 SETTINGS: Final = {
@@ -30,7 +32,6 @@ SETTINGS: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "America/New_York",  # not where the tests run, so that it shows
     "spark.sql.streaming.stopTimeout": "30s",
-    "spark.python.authenticate.socketTimeout": "60s",
     "spark.log.level": "OFF",
     # Compiling well takes longer than these tests run.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
