@@ -7,6 +7,7 @@ nobody.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -73,9 +74,9 @@ def direct_get(
     try:
         # The two ways in which nearly all requests come need no look at the others.
         if subject and not body and not headers and is_literal(subject):
-            block, data = _rendered(stream, stream.store.newest(subject))
+            block, data = rendered(stream, stream.store.newest(subject))
         elif not subject and not headers and (found := by_seq(body)):
-            block, data = _rendered(stream, stream.store.get(int(found[1])))
+            block, data = rendered(stream, stream.store.get(int(found[1])))
         else:
             _answer(service, stream, reply, _request(subject, headers, body))
             return True
@@ -91,7 +92,7 @@ def _answer(service: ApiService, stream: Stream, reply: bytes, request: MsgGetRe
         for block, data in answers(service, stream, request):
             service.answer(reply, data, block)
         return
-    block, data = _rendered(stream, select(stream, request), request.no_hdr)
+    block, data = rendered(stream, select(stream, request), request.no_hdr)
     service.answer(reply, data, block)
 
 
@@ -136,7 +137,7 @@ def _check(request: MsgGetRequest) -> None:
         raise Status(BAD_REQUEST)
 
 
-def _rendered(
+def rendered(
     stream: Stream, message: Message | None, no_hdr: bool = False, *extra: tuple[bytes, bytes]
 ) -> tuple[bytes, bytes]:
     """Headers and payload of the answer."""
@@ -152,10 +153,15 @@ def _rendered(
             stream.name,
             message.subject,
             message.seq,
-            time_text(message.ts).encode(),
+            _stamp(message.ts),
         )
     )
     return hdr.extend(block, *extra) if extra else block, message.data
+
+
+@lru_cache(4096)  # messages that were published together have one time
+def _stamp(ts: int) -> bytes:
+    return time_text(ts).encode()
 
 
 def _end(pending: int, last: int, *extra: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
@@ -247,7 +253,7 @@ def _multi(
         if message is None:
             continue
         pending -= 1
-        yield _rendered(stream, message, False, *_progress(pending, last))
+        yield rendered(stream, message, False, *_progress(pending, last))
         last = seq
         budget -= len(message.subject) + len(message.headers) + len(message.data)
         if budget <= 0:

@@ -58,6 +58,12 @@ class Publisher(Protocol):
         """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
         ...
 
+    def publish_all(
+        self, subjects: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """Messages with headers, each to its own subject."""
+        ...
+
     def flush(self) -> None:
         """Write now."""
         ...
@@ -82,6 +88,7 @@ class Outbox:
         self._held: list[tuple[Publisher, Letter | Acks]] = []  # for the next commit
         self._flying: list[tuple[Publisher, Letter | Acks]] = []  # for the one under way
         self._scheduled = False
+        self._wanted = False  # another commit, when the one under way is done
         self._gathered = 0  # answers that waited when the loop last turned ...
         self._turns = 0  # ... and how often it was let turn
         self._skip = 0  # commits that are not to wait
@@ -99,6 +106,21 @@ class Outbox:
             self._send(publisher, Letter(subject, data, reply, headers))
         else:
             publisher.publish(subject, data, reply, headers)
+
+    def send_all(
+        self,
+        publisher: Publisher,
+        subjects: Sequence[bytes],
+        headers: Sequence[bytes],
+        datas: Sequence[bytes],
+    ) -> None:
+        """`send` for many, all with headers."""
+        store = self._store
+        if not (self._held or store.busy or store.dirty):
+            publisher.publish_all(subjects, headers, datas)
+            return
+        for subject, block, data in zip(subjects, headers, datas, strict=True):
+            self._send(publisher, Letter(subject, data, b"", block))
 
     def send_acks(
         self, publisher: Publisher, replies: Sequence[bytes], start: bytes, first: int, end: bytes
@@ -138,7 +160,8 @@ class Outbox:
         self._scheduled = False
         store = self._store
         if store.busy or store.failed:
-            return  # the end of the commit under way looks again
+            self._wanted = True
+            return
         self._flying, self._held = self._held, []
         self.committing()
         if store.dirty:
@@ -153,8 +176,10 @@ class Outbox:
             self._failed(error)
             return
         self._release()
-        # A deleted stream goes in slices: the store may have more to do without being told.
-        if self._held or self._store.dirty:
+        # News may wait for it even if nothing was staged. And a deleted stream goes in slices: the store may
+        # have more to do without being told.
+        if self._wanted or self._held or self._store.dirty:
+            self._wanted = False
             self.commit_soon()
 
     def _release(self) -> None:

@@ -79,18 +79,30 @@ class Unacked:
 
     def deliver(self, seqs: Sequence[int], first_dseq: int, now: int) -> None:
         """First deliveries, in rising order."""
-        self.dseq.update(zip(seqs, range(first_dseq, first_dseq + len(seqs)), strict=True))
-        self.since.update(dict.fromkeys(seqs, now))
-        self._order.extend(seqs)
-        self.touched.update(seqs)
+        if len(seqs) == 1:
+            (seq,) = seqs
+            self.dseq[seq] = first_dseq
+            self.since[seq] = now
+            self._order.append(seq)
+            self.touched.add(seq)
+        else:
+            self.dseq.update(zip(seqs, range(first_dseq, first_dseq + len(seqs)), strict=True))
+            self.since.update(dict.fromkeys(seqs, now))
+            self._order.extend(seqs)
+            self.touched.update(seqs)
         first = self._backoff[0] if self._backoff else self._wait
         if first:
             self._hint(now + first, seqs)
 
     def redelivered(self, seq: int, now: int) -> None:
+        self._begin_anew(seq, now)
+
+    def _begin_anew(self, seq: int, now: int) -> None:
+        """The time for its ack begins now, if there is an end to it."""
         self.since[seq] = now
         self.touched.add(seq)
-        self._hint(now + self.wait(seq), (seq,))
+        if wait := self.wait(seq):
+            self._hint(now + wait, (seq,))
 
     def restore(self, seq: int, dseq: int, since: int) -> None:
         """What a journal says, in rising order."""
@@ -187,9 +199,7 @@ class Unacked:
 
     def extend(self, seq: int, now: int) -> None:
         """The client is still at it."""
-        self.since[seq] = now
-        self.touched.add(seq)
-        self._hint(now + self.wait(seq), (seq,))
+        self._begin_anew(seq, now)
 
     def queue(self, seq: int) -> None:
         """It goes out again, after those that are queued."""
@@ -208,8 +218,10 @@ class Unacked:
             _, _, seqs = heapq.heappop(due)
             self._hinted -= len(seqs)
             for seq in seqs:
-                since = self.since.get(seq, now)
-                if since + self.wait(seq) <= now and seq not in self._queued:
+                since = self.since.get(seq)
+                if since is None or seq in self._queued:
+                    continue
+                if since + self.wait(seq) <= now:
                     late.add(seq)
         return sorted(late)
 
@@ -229,9 +241,9 @@ class Unacked:
         self._queued[seq] = 0
         self._again.appendleft((0, seq))
 
-    def next_due(self) -> int | None:
-        """When to look for late ones."""
-        return self._due[0][0] if self._due else None
+    def next_due(self) -> int:
+        """When to look for late ones, 0 for never."""
+        return self._due[0][0] if self._due else 0
 
     def _hint(self, deadline: int, seqs: Collection[int]) -> None:
         self._runs += 1

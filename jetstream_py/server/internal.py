@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.server import delivery, series
-from jetstream_py.server.collect import Collector, Sink
+from jetstream_py.server.collect import Collector, Sink, Teller
 from jetstream_py.server.link import NO_LINK
-from jetstream_py.server.router import Kept, Pub
+from jetstream_py.server.router import Kept, Pub, Route
 from jetstream_py.server.session import Session
-from jetstream_py.server.sublist import Handler, Sub
+from jetstream_py.server.sublist import Handler, Series, Sub
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -35,19 +35,20 @@ class Internal:
         session.trace = False
         self._collectors: dict[Sink, Collector] = {}
 
-    def subscribe(self, subject: bytes, handler: Handler) -> Sub:
+    def subscribe(self, subject: bytes, handler: Handler, series: Series | None = None) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
-        sub.handler = handler
+        sub.handler, sub.series = handler, series
         self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
-    def collect(self, subject: bytes, handler: Sink, label: str = "") -> Sub:
+    def collect(self, subject: bytes, handler: Sink, teller: Teller | None = None) -> Sub:
         """Like `subscribe`, but the handler gets everything that one read of a socket brought as one
-        list (see `collect`). Subjects of the same handler come in one list, too, in order."""
+        list (see `collect`). Subjects of the same handler come in one list, too, in order. What somebody
+        traces goes to the `teller`."""
         sub = Sub(self._session, subject, b"", b"")
         collector = self._collectors.get(handler)
         if collector is None:
-            collector = self._collectors[handler] = Collector(handler, label)
+            collector = self._collectors[handler] = Collector(handler, teller)
         collector.users += 1
         sub.collector = collector
         self._account.subscribe(sub)
@@ -71,9 +72,10 @@ class Internal:
         headers: bytes = b"",
         client: Session | None = None,
         traced: MsgTrace | None = None,
+        gather: bool = False,
     ) -> bool:
         """Deliver to whoever listens, on behalf of a client if there is one; written at the end of the
-        tick. Did anybody get it?"""
+        tick. Did anybody get it? What collectors are to `gather` waits for `hand_over`."""
         if not reply and traced is None and self._answer(subject, data, headers):
             return True
         pub = _pub(subject, reply, headers, data)
@@ -83,10 +85,15 @@ class Internal:
         session.behalf, session.traced = client, traced
         heard = delivery.publish(session, pub, b"%b%b\r" % (headers, data))
         session.behalf, session.traced = outer
-        self._broker.collectors.drain()
+        if not gather:
+            self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
         return heard
+
+    def hand_over(self) -> None:
+        """What was gathered."""
+        self._broker.collectors.drain()
 
     def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> bool:
         """Something that the server has to say: nats-server writes these with an empty reply, that is
@@ -113,6 +120,29 @@ class Internal:
             sub.msgs += len(subjects)
             messages, size = series.render(subjects, sub.sid, start, first, end)
             sub.session.send_series(messages, len(subjects), size)
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
+    def publish_all(
+        self, subjects: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """Messages with headers, each to its own subject; written at the end of the tick."""
+        route = self._account.router.shared_route(subjects) if len(subjects) > 1 else None
+        if route is None or not (route.simple and route.headers) or route.groups:
+            for subject, block, data in zip(subjects, headers, datas, strict=True):
+                self.publish(subject, data, b"", block)
+            return
+        bodies = [b"%b%b\r" % both for both in zip(headers, datas, strict=True)]
+        rows = list(zip(subjects, map(len, headers), map(len, bodies), strict=True))
+        for sub in route.plain:
+            sub.msgs += len(rows)
+            if not sub.out:
+                self._broker.dirty.append(sub.session)
+            lines = [b""] * (2 * len(rows))
+            sid = sub.sid
+            lines[::2] = [b"HMSG %b %b %d %d\r" % (row[0], sid, row[1], row[2] - 1) for row in rows]
+            lines[1::2] = bodies
+            sub.out.extend(lines)
         if self._broker.dirty:
             self._broker.flush_soon()
 
@@ -153,20 +183,48 @@ class Internal:
     ) -> int:
         """Messages that keep their subjects, for the listeners of `inbox`. How many had one."""
         route = self._account.router.inbox_route(inbox)
-        if route.simple and route.headers and len(route.plain) == 1 and not route.groups:
+        hidden = _hides_something(route)
+        if not hidden and route.simple and route.headers and _one(route):
             self._deliver_run(route.plain[0], subjects, replies, headers, datas)
             return len(datas)
+        send = delivery.deliver_each if hidden else delivery.publish
         heard = 0
         for message in zip(subjects, replies, headers, datas, strict=True):
             pub = _pub(*message, Kept)
-            pub.route = self._account.router.inbox_route(inbox)
-            if not delivery.publish(self._session, pub, b"%b%b\r" % message[2:]):
+            pub.route = route = self._account.router.inbox_route(inbox)
+            reached = send(self._session, pub, b"%b%b\r" % message[2:])
+            if not reached and not (route.plain or route.groups):  # else it may not see this one
                 break
             heard += 1
         self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
         return heard
+
+    def deliver_one(
+        self, inbox: bytes, subject: bytes, reply: bytes, headers: bytes, data: bytes, most: int
+    ) -> bool:
+        """`deliver` for one message, if `inbox` has just one plain listener, who has not more than `most`
+        bytes to take. False: nothing was done."""
+        route = self._account.router.inbox_route(inbox)
+        if not (route.simple and route.headers and _one(route)):
+            return False
+        sub = route.plain[0]
+        session = sub.session
+        if session.hidden is not None or session.link.pending_bytes() > most:
+            return False
+        sub.msgs += 1
+        out = sub.out
+        if not out:
+            self._broker.dirty.append(session)
+            self._broker.flush_soon()
+        if headers:
+            out.append(_pub(subject, reply, headers, data).head(sub))
+            out.append(b"%b%b\r" % (headers, data))
+        else:
+            out.append(b"MSG %b %b %b %d\r" % (subject, sub.sid, reply, len(data)))
+            out.append(data + b"\r")
+        return True
 
     def _deliver_run(
         self,
@@ -190,10 +248,9 @@ class Internal:
         starts = {subject: b"MSG %b %b " % (subject, sid) for subject in set(subjects)}
         ends = {size: b" %d\r" % size for size in set(map(len, datas))}
         lines = [b""] * (2 * n)
-        lines[::2] = [
-            starts[subject] + reply + ends[len(data)]
-            for subject, reply, data in zip(subjects, replies, datas, strict=True)
-        ]
+        sizes = map(len, datas)
+        columns = map(starts.__getitem__, subjects), replies, map(ends.__getitem__, sizes)
+        lines[::2] = map(b"".join, zip(*columns, strict=True))
         lines[1::2] = [data + b"\r" for data in datas]
         out += lines
 
@@ -226,6 +283,17 @@ class Internal:
     def has_interest(self, subject: bytes) -> bool:
         route = self._account.router.route(subject)
         return bool(route.plain or route.groups)
+
+
+def _one(route: Route) -> bool:
+    return len(route.plain) == 1 and not route.groups
+
+
+def _hides_something(route: Route) -> bool:
+    """May some receiver not see all messages that keep their subjects?"""
+    return any(
+        sub.session.hidden is not None for subs in (route.plain, *route.groups) for sub in subs
+    )
 
 
 def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes, kind: type[Pub] = Pub) -> Pub:

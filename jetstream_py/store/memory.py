@@ -149,14 +149,18 @@ class MemoryStream:
         return seq
 
     def append_run(
-        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
     ) -> tuple[int, Collection[bytes]]:
         first, n = self.last_seq + 1, len(datas)
         seqs = range(first, first + n)
-        rows = zip(seqs, repeat(ts), subjects, repeat(b""), datas, strict=False)
+        rows = zip(seqs, repeat(ts), subjects, headers or repeat(b""), datas, strict=False)
         self._all.update(zip(seqs, map(Message._make, rows), strict=True))
         self._order.extend(seqs)
-        names = self._table.add_run(subjects, first)
+        names = self._table.add_run(subjects, seqs)
         if len(names) == 1:
             self._seqs_of(subjects[0]).extend(seqs)
         else:
@@ -166,8 +170,12 @@ class MemoryStream:
             self.first_seq = first
         self.last_seq, self.last_ts = first + n - 1, ts
         self.messages += n
-        self.bytes += self.run_size(subjects, datas)
+        self.bytes += self.run_size(subjects, datas, headers)
         return first, names
+
+    def append_columns(self, run: Columns) -> None:
+        for seq, ts, subject, headers, data in run.messages():
+            self.append(subject, headers, data, ts, seq)
 
     def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         before = list(self._by.get(subject, ()))
@@ -175,8 +183,14 @@ class MemoryStream:
         self._remove_all(before)
         return seq
 
-    def replace_run(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
-        first, names = self.append_run(subjects, datas, ts)
+    def replace_run(
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
+    ) -> int:
+        first, names = self.append_run(subjects, datas, ts, headers)
         by, gone = self._by, list[int]()
         for name in names:
             seqs = by[name]
@@ -191,8 +205,11 @@ class MemoryStream:
             seqs = self._by[subject] = Seqs(self._all)
         return seqs
 
-    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
-        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+    def run_size(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
+    ) -> int:
+        lengths = sum(map(len, subjects)) + sum(map(len, headers)) + sum(map(len, datas))
+        return OVERHEAD * len(datas) + lengths
 
     def skip(self, count: int = 1) -> int:
         self.last_seq += count

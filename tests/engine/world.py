@@ -26,6 +26,7 @@ class Ticking:
 
     bench: Bench
     store: Store
+    engine: Engine
 
     def settle(self) -> None:
         """Let the loop run until every commit is done."""
@@ -36,15 +37,24 @@ class Ticking:
             self.turn(0.0005 if self.store.busy else 0.0)  # a thread works: let it
         self.turn()  # answers that came while the last commit ran
 
+    def put_away(self) -> None:
+        """Have everything in blocks, as after a pause."""
+        if self.store.tidy():
+            self.engine.outbox.commit_soon()
+        self.settle()
+
     def turn(self, seconds: float = 0.0) -> None:
         """One tick of the loop, or a few."""
         loop = self.bench.loop
         loop.call_later(seconds, loop.stop) if seconds else loop.call_soon(loop.stop)
         loop.run_forever()
+        assert not self.bench.faults, self.bench.faults
 
 
 class World(Ticking):
     """A broker with JetStream on a directory; `client` speaks the wire protocol to it."""
+
+    ids = count(1)  # they differ after a restart, as they do in life
 
     def __init__(
         self, path: Path, sync_interval: float = 0.0, age: float = 0.0, **settings: Any
@@ -59,14 +69,13 @@ class World(Ticking):
         self.store = Store(str(path), wake, lazy=sync_interval > 0)
         bus = Internal(broker, broker.default_account)
         soon = self.bench.loop.call_soon
-        ids = count(1)
         self.engine = Engine(
             self.store,
             broker.clock,
             broker.timers,
             soon,
             self._failed,
-            new_id=lambda: f"ID{next(ids)}",
+            new_id=lambda: f"ID{next(self.ids)}",
             settings=Settings(sync_interval=sync_interval, **settings),
         )
         self.js = JetStream(self.engine, bus)

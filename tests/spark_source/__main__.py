@@ -1,6 +1,6 @@
 """Spark killed again and again: nothing is missing in the end, nothing is there twice.
 
-    python -m tests.spark_source [--kills N] [--messages N]
+    python -m tests.spark_source [--kills N] [--messages N] [--server NAME]
 
 On nats-server and on ours. Messages are published while `driver` copies them to files and to another
 stream. It is killed (JVM and Python workers, by SIGKILL) after one to three batches, that is in the middle
@@ -102,9 +102,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.spark_source")
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--server", choices=KINDS, action="append")
     arguments = parser.parse_args()
     wrong = []
-    for kind in KINDS:
+    for kind in arguments.server or KINDS:
         with tempfile.TemporaryDirectory() as place:
             directory = Path(place)
             (directory / "servers").mkdir()
