@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from benchmarks import disk, report
+from benchmarks import disk, report, views
 from benchmarks.cases import Case
 from benchmarks.compare import Contender, Effort, Outcome, compare, contenders
 from benchmarks.loadgen import BATCH_MODES, CORE_MODES, JS_MODES, READ_MODES
@@ -27,12 +27,13 @@ JS_SUBJECTS: Final = (1, 200)
 RESTART: Final = "js-restart"
 RESTART_LARGE: Final = "js-restart-10m"  # takes minutes to fill: only when it is asked for by name
 LARGE: Final = 10_000_000
+VIEWS: Final = "views"  # a client in Python, with all that it costs
 GROUPS: Final = {
     "core": CORE_MODES,
     "js": (*JS_MODES, *BATCH_MODES, RESTART),
     "read": READ_MODES,
 }
-MODES: Final = (*CORE_MODES, *JS_MODES, *BATCH_MODES, RESTART, RESTART_LARGE, *READ_MODES)
+MODES: Final = (*CORE_MODES, *JS_MODES, *BATCH_MODES, RESTART, RESTART_LARGE, *READ_MODES, VIEWS)
 # Modes whose cost does not grow with the payload enough to be worth a second row.
 _ONE_SIZE: Final = ("js-pull-1x2", "js-pull-100x2", "js-sparse", "js-catchup", "js-catchup-pull")
 
@@ -148,10 +149,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = _outcomes(plan, who, time.monotonic() + plan.budget)
             print(report.outcome_table(found, who), end="\n\n", flush=True)
             outcomes += found
+    columns = _views(options) if VIEWS in options.modes else []
     if options.json:
-        text = json.dumps(report.as_json(outcomes, startups, who, restarts), indent=1)
+        figures = report.as_json(outcomes, startups, who, restarts)
+        if columns:
+            figures[VIEWS] = views.as_json(columns)
+        text = json.dumps(figures, indent=1)
         Path(options.json).write_text(text + "\n")
     return 1 if _failed(outcomes, startups, restarts) else 0
+
+
+def _views(options: argparse.Namespace) -> list[views.Column]:
+    amount = views.Amount(rounds=1) if options.quick else views.Amount()
+    columns = views.measure(replace(amount, rounds=options.rounds or amount.rounds))
+    print(views.table(columns), end="\n\n", flush=True)
+    return columns
 
 
 def _outcomes(plan: Plan, who: Sequence[Contender], deadline: float) -> list[Outcome]:

@@ -217,3 +217,17 @@ RESTORE_BLOCK: Final = (
 RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
 RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
 RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end
+
+# -- key-value and object views --------------------------------------------------------------------
+KEY_LENGTH: Final = 2048  # characters: a subject, the API's prefix and a reply fit a control line
+KEY_HISTORY: Final = 64  # values of a key that a bucket may keep, as clients have it
+GET_MANY: Final = 512  # keys of one direct read; the server takes 1,024
+UPDATE_TRIES: Final = 32  # of a compare-and-set loop unless told otherwise
+PAST_TRIES: Final = 5  # readings of the past that removals may upset
+OBJECT_CHUNK: Final = 128 * 1024  # bytes, as all clients have it
+OBJECT_WINDOW: Final = 4 * 1024 * 1024  # bytes of an upload that wait for their acks ...
+OBJECT_CHUNKS: Final = 64  # ... and chunks
+OBJECT_META_TRIES: Final = 16  # writers of one name at the same time
+OBJECT_ABANDONED: Final = (
+    3_600.0  # seconds after which chunks without an object count as left behind
+)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
 
 SLICE = 1024 * 1024  # bytes delivered before others get their turn
+LARGE = 1024  # bytes on average: a thousand of these are a slice
 CONGESTED = 2_000_000  # ns until a look whether a slow client has caught up
 
 
@@ -65,6 +66,9 @@ class Dispatcher:
             if room <= 0:
                 outlet.at_limit()
                 return
+            store = consumer.stream.store
+            if store.bytes > LARGE * store.messages:  # a run of large messages is more than a slice
+                room = min(room, max(1, SLICE * store.messages // store.bytes))
             messages = position.read(room, consumer.stream.visible_seq)
             if not messages:
                 outlet.at_end()

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.interop import cli, golang
+from tests.interop import cli, golang, views
 from tests.interop.golang import MissingToolError
 from tests.interop.outcome import Row, Transcript, Verdict, compare, table, unequal
 from tests.support.server import ORACLE, OURS, Kind, Servers
@@ -38,7 +38,12 @@ def nats_command() -> tuple[str, Play]:
     return cli.version(command), lambda url, directory: cli.play(command, url, directory)
 
 
-TOOLS = {"go client": go_client, "nats command": nats_command}
+def go_and_views() -> tuple[str, Play]:
+    program = golang.build_client(BUILD)
+    return golang.client_version(), lambda url, directory: views.play(program, url)
+
+
+TOOLS = {"go client": go_client, "go and views": go_and_views, "nats command": nats_command}
 
 
 def on(kind: Kind, play: Play) -> Transcript:

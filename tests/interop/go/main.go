@@ -1,9 +1,10 @@
 // Plays cases with the stock Go client on one server and prints what the client was told, as JSON.
 //
 //	interop nats://host:port
+//	interop views
 //
 // A case notes facts that must be the same on every server; it fails when the client's own promise is
-// broken. Times, ids and ports are never noted.
+// broken. Times, ids and ports are never noted. `views` takes part in another test (views.go).
 package main
 
 import (
@@ -118,8 +119,12 @@ func play(url string, story func(*Case)) (told outcome) {
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: interop nats://host:port")
+		fmt.Fprintln(os.Stderr, "usage: interop nats://host:port | views")
 		os.Exit(2)
+	}
+	if os.Args[1] == "views" {
+		views()
+		return
 	}
 	names := make([]string, 0, len(cases))
 	for name := range cases {

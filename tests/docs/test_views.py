@@ -1,0 +1,34 @@
+"""docs/kv.md and docs/objects.md: their examples, as the one coroutine that they are parts of."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.docs.snippets import snippets
+from tests.support.server import OURS, Server, Servers
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Servers(tmp_path_factory.mktemp("docs-views")) as servers:
+        yield servers.start(OURS, flags=["-js", "-sd", str(servers.directory / "store")])
+
+
+@pytest.mark.parametrize(("file", "name"), [("docs/kv.md", "kv"), ("docs/objects.md", "objects")])
+def test_examples(server: Server, file: str, name: str) -> None:
+    parts = snippets(file, "python", name)
+    assert len(parts) >= 5
+    text = "\n".join(part.text for part in parts).replace("nats://127.0.0.1:4222", server.url)
+    made: dict[str, Any] = {}
+    exec(f"async def example():\n{textwrap.indent(text, '    ')}", made)
+    example: Callable[[], Awaitable[None]] = made["example"]
+
+    async def play() -> None:
+        await asyncio.wait_for(example(), 30)
+
+    asyncio.run(play())
