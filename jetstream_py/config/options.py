@@ -42,6 +42,7 @@ class JetStreamOptions(msgspec.Struct):
 
     enabled: bool = False
     store_dir: str = ""  # "" : a directory below the system's temporary one
+    in_memory: bool = False  # no directory at all: for embedded servers, no file can ask for it
     settings: dict[str, object] = {}  # the other keys of the block, under their first names
 
 

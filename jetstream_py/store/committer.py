@@ -37,6 +37,10 @@ _WHATEVER = 1 << 62  # a size that needs no extension: LMDB extends the file its
 Result = tuple[Report | None, lmdb.Transaction | None, str]
 
 
+def _nothing() -> None:
+    return None
+
+
 class Committer:
     """Runs groups, here or in its thread."""
 
@@ -59,12 +63,14 @@ class Committer:
             self._size = _WHATEVER
         self.full = False  # the disk has no room to extend the file
         self.failed = ""
+        self.on_write: Callable[[], None] = _nothing
 
     def run(self, group: Group) -> Result:
         """Write the group; the result has a report or says why there is none."""
         if self.failed:
             return None, None, self.failed
         try:
+            self.on_write()
             failpoints.hit("commit.begin")
             self._extend_file(group.size, group.heavy)
             txn = self._env.begin(write=True, buffers=True)

@@ -9,7 +9,7 @@ being deleted, so whoever commits when it is dirty commits then. Each commit is 
 (`committer` says why nothing less will do); what is lost when the process dies is the group that had not
 been taken, and nothing else can be. Who calls `sync_next`, and when, is the engine's business.
 
-Memory streams live here, too, but never make the store dirty.
+Memory streams live here, too, but never make the store dirty. Without a directory all streams are such.
 """
 
 from __future__ import annotations
@@ -155,13 +155,11 @@ class Store:
         return self._found
 
     def create(self, config: bytes, memory: bool) -> StreamStore:
-        if memory:
+        if memory or self._home is None:
             made = MemoryStream(self._next_memory)
             self._memory[made.sid] = made
             self._next_memory += 1
             return made
-        if self._home is None:
-            raise StoreError("there is no directory for streams on disk")
         sid = self._next_sid
         self._next_sid += 1
         stream = self._files[sid] = FileStream(sid, self._home)
@@ -416,6 +414,18 @@ class Store:
                 self._finish(self._committer.run(self._take(home)), lambda _: None)
                 self._finish_all()
         self._abandon()
+
+    def on_write(self, action: Callable[[], None]) -> None:
+        """Call this before each transaction, in the thread that writes it: a slow disk, or, if it raises,
+        one that fails. A store without a directory has no disk."""
+        if self._home is not None:
+            self._committer.on_write = action
+
+    def abandon(self) -> None:
+        """The end as by `kill -9`: what no commit has taken is lost, nobody hears of the one under way."""
+        if self._home is not None:
+            self._abandon()
+            self._result = None
 
     def _finish_all(self) -> None:
         while self.busy:  # `done` may have started the next one

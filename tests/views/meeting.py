@@ -57,8 +57,8 @@ class Inside:
 
     async def start(self) -> None:
         await self.app.start()
-        assert self.app._listener is not None
-        self.url = f"nats://127.0.0.1:{self.app._listener.port}"
+        assert self.app.listener is not None
+        self.url = f"nats://127.0.0.1:{self.app.listener.port}"
 
     async def close(self) -> None:
         await self.app.stop()
