@@ -24,7 +24,16 @@ _NO_CEILING: Final = (
     "kv-watch",
     "js-pub-batch",
     "js-pub-fast",
+    "js-pub-ttl",
+    "js-mirror",
+    "js-source",
+    "js-mirror-live",
 )
+_ALLOWED: Final = {
+    "js-pub-batch": "allow_atomic",
+    "js-pub-fast": "allow_batched",
+    "js-pub-ttl": "allow_msg_ttl",
+}
 _WRITING: Final = ("js-pub", "js-live", "kv-put")
 
 
@@ -69,7 +78,7 @@ class Case:
     @property
     def config(self) -> dict[str, object]:
         """What its stream has to allow."""
-        wanted = {"js-pub-batch": "allow_atomic", "js-pub-fast": "allow_batched"}.get(self.mode)
+        wanted = _ALLOWED.get(self.mode)
         return {wanted: True} if wanted else {}
 
     @property

@@ -34,13 +34,14 @@ _PILOT_MESSAGES: Final = {
     "js-pub-100": 1_000,
     "js-pub-batch": 5_000,
     "js-pub-fast": 5_000,
+    "js-pub-ttl": 5_000,
     "js-get": 2_000,
     "js-last": 2_000,
     "js-direct": 2_000,
     "js-direct-last": 2_000,
 }
 _PILOT_SMALLEST: Final = 300
-_LEAST_MESSAGES: Final = {"js-pub-5000": 5_000, "js-pub-5000-mem": 5_000}
+_LEAST_MESSAGES: Final = {"js-pub-5000": 5_000, "js-pub-5000-mem": 5_000, "js-pub-ttl": 5_000}
 _PILOT_SHARE: Final = 0.25  # of a run's length, for the second pilot
 _MOST_MESSAGES: Final = {
     "reqrep-1": 50_000,
@@ -52,6 +53,7 @@ _MOST_MESSAGES: Final = {
     "js-pub-1": 50_000,
     "js-pub-batch": 1_000_000,
     "js-pub-fast": 1_000_000,
+    "js-pub-ttl": 1_000_000,
     "js-get": 500_000,
     "js-last": 500_000,
     "js-direct": 500_000,
@@ -177,7 +179,8 @@ def _publishes(window: int) -> Callable[[int, Case, int, float], Cast]:
         }
         if window == 1:
             return [(LatencyPublisher, common)]
-        return [(StreamPublisher, common | {"window": window, "keep_replies": case.verify})]
+        args = {"window": window, "keep_replies": case.verify, "ttl": case.mode == "js-pub-ttl"}
+        return [(StreamPublisher, common | args)]
 
     return cast
 
@@ -233,6 +236,7 @@ _JS_CASTS: Final[dict[str, Callable[[int, Case, int, float], Cast]]] = {
 _BATCH_CASTS: Final[dict[str, Callable[[int, Case, int, float], Cast]]] = {
     "js-pub-batch": _batches,
     "js-pub-fast": _batches,
+    "js-pub-ttl": _publishes(5000),
 }
 _CASTS: Final = _CORE_CASTS | _JS_CASTS | _BATCH_CASTS
 CORE_MODES: Final = tuple(_CORE_CASTS)

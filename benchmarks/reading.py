@@ -1,4 +1,4 @@
-"""The modes of reading: consumers of all kinds, and key-value buckets.
+"""The modes of reading: consumers of all kinds, key-value buckets, mirrors and sources.
 
 The catch-up modes are no other than an ordered and a pull consumer; what makes them special is that
 the server has just been started and its files are not even in the page cache (`compare.py`).
@@ -14,13 +14,15 @@ from typing import Any, Final
 from benchmarks import wire
 from benchmarks.cases import Case
 from benchmarks.conn import ConnectionLost
+from benchmarks.roles.copies import Copier
 from benchmarks.roles.pull import Manner, Puller, Pullers
 from benchmarks.roles.push import PushReader
 from benchmarks.roles.streams import LatencyPublisher, StreamPublisher, StreamReader
 from benchmarks.servers import Server, ServerFailed
 from benchmarks.stage import Scene, Stage, fill
-from benchmarks.streams import BUCKET, Api, ApiError
+from benchmarks.streams import BUCKET, STREAM, Api, ApiError
 
+COPY: Final = "COPY"
 CROWD: Final = 10
 KEYS: Final = 20_000
 _FILTERED_FILL: Final = 84_000  # 20 times the order in which 200 subjects go round
@@ -235,6 +237,36 @@ def _watch(stage: Stage) -> Scene:
     return Scene([(PushReader, watcher), (StreamPublisher, publisher)], checks)
 
 
+def _copy(kind: str) -> Callable[[Stage], Scene]:
+    """A mirror or a source that is made of a stream with messages in it."""
+
+    def set_up(stage: Stage) -> Scene:
+        due = stage.fill(stage.messages)
+        config = _copy_config(kind)
+        stage.stack.callback(stage.forget, COPY)
+        args = stage.common | {"name": COPY, "due": due, "config": config}
+        return Scene([(Copier, args)])
+
+    return set_up
+
+
+def _copy_live(stage: Stage) -> Scene:
+    """A publisher, and a mirror that keeps up with it."""
+    stored = stage.messages + 1
+    stage.fresh()
+    if stage.api:
+        stage.api.ask(f"STREAM.CREATE.{COPY}", _copy_config("mirror"))
+        stage.stack.callback(stage.forget, COPY)
+    copier = stage.common | {"name": COPY, "due": stored}
+    publisher = stage.common | {"count": stage.messages, "window": _LIVE_WINDOW}
+    return Scene([(Copier, copier), (StreamPublisher, publisher)])
+
+
+def _copy_config(kind: str) -> dict[str, Any]:
+    origin = {"name": STREAM}
+    return {"name": COPY, **({"mirror": origin} if kind == "mirror" else {"sources": [origin]})}
+
+
 MODES: Final[dict[str, Mode]] = {
     "js-pull-1": Mode(_pull(1), 1_000, 20_000),
     "js-pull-1x2": Mode(_pull(1, 2), 1_000, 20_000),
@@ -254,6 +286,9 @@ MODES: Final[dict[str, Mode]] = {
     "js-live": Mode(_live, 5_000),
     "js-catchup": Mode(_push(_ORDERED)),
     "js-catchup-pull": Mode(_pull(500, 2)),
+    "js-mirror": Mode(_copy("mirror"), 10_000, 500_000),
+    "js-source": Mode(_copy("source"), 10_000, 500_000),
+    "js-mirror-live": Mode(_copy_live, 5_000),
     "kv-put-1": Mode(_put(1), 300, 5_000),
     "kv-put-500": Mode(_put(500), 5_000),
     "kv-get-1": Mode(_get(1), 1_000, 20_000),

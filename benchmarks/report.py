@@ -26,6 +26,8 @@ _TARGETS: Final = {
     "reqrep-1-core": 1.0,
     "js-pub-5000": 1.0,
     "js-pub-5000-mem": 1.0,
+    "js-mirror": 1.0,
+    "js-source": 1.0,
 }
 # To nats-server that syncs every message before its ack, as we do: it syncs one by one.
 _ALWAYS_TARGETS: Final = {

@@ -19,7 +19,7 @@ from benchmarks.cases import Case, Cast
 from benchmarks.crew import crew, perform
 from benchmarks.roles.streams import StreamPublisher
 from benchmarks.servers import Server, ServerFailed
-from benchmarks.streams import STREAM, Api, ApiError, Stream, create, message_count, stream
+from benchmarks.streams import STREAM, Api, ApiError, Stream, create, delete, message_count, stream
 
 _DELIVER: Final = "_INBOX.bench-push"
 _FILL_WINDOW: Final = 5_000
@@ -93,6 +93,11 @@ class Stage:
         ask = self.api.ask
         ask(f"CONSUMER.CREATE.{home}.{name}", {"stream_name": home, "config": wanted})
         self.stack.callback(_removed, self.api, home, name)
+
+    def forget(self, name: str) -> None:
+        """Delete a stream of this run."""
+        if self.api:
+            delete(self.api, name)
 
     def settled(self, name: str, due: int, home: str = STREAM) -> Callable[[], None]:
         """A check that the server has delivered so many messages and waits for no ack."""

@@ -50,6 +50,9 @@ class Api:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._conn.sock.close()
 
     def ask(self, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:

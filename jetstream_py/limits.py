@@ -149,6 +149,16 @@ OLDEST_BATCH: Final = 64  # sequences looked up at once for "the oldest message 
 COMPLAINTS: Final = 100  # texts about damage that a store remembers
 META_KEY: Final = 500  # LMDB takes keys of 511 bytes
 
+# -- what may wait ---------------------------------------------------------------------------------
+# The defaults are nats-server's; the configuration may say otherwise.
+BUFFERED_MSGS: Final = 100_000  # messages of a stream that came while a commit is under way ...
+BUFFERED_BYTES: Final = 128 * 1024 * 1024
+API_QUEUE: Final = 10_000  # API requests that wait; those that only ask wait beside the others ...
+API_QUEUE_BYTES: Final = 64 * 1024 * 1024  # ... and their bodies
+API_TURN: Final = 0.005  # seconds of the loop that requests get before others have their turn
+API_ANSWERS: Final = 16 * 1024 * 1024  # bytes of answers that may wait for a commit
+WARNINGS: Final = 1024  # texts whose repetition the log holds back
+
 # -- consumers -------------------------------------------------------------------------------------
 INTEREST_CACHE: Final = 65_536  # subjects of which a stream knows whether a consumer wants them
 FRESH_SUBJECTS: Final = 4096  # subjects noted between two commits to wake their consumers only
@@ -201,7 +211,8 @@ NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
 
 # -- mirrors and sources ---------------------------------------------------------------------------
-FEED_RUN: Final = 500  # messages of an origin that are copied before others have their turn
+FEED_RUN: Final = 2_000  # messages of an origin that are copied before others have their turn ...
+FEED_BYTES: Final = 4 * 1024 * 1024  # ... or about so much: a slice is one commit's
 FEED_RETRY: Final = 1.0  # seconds until a message that was refused is tried again
 FEED_SILENCE: Final = 10.0  # seconds without a sign of a remote origin until it is asked again
 REMOVED_SOURCES: Final = 100  # of a stream, whose positions are remembered

@@ -8,6 +8,7 @@ from benchmarks.roles.base import Role
 from benchmarks.roles.batches import AtomicPublisher, FastPublisher
 from benchmarks.roles.bulk import Publisher, Subscriber
 from benchmarks.roles.consumers import ConsumerCrowd
+from benchmarks.roles.copies import Copier
 from benchmarks.roles.crowd import BusyCrowd, IdleCrowd, Probe
 from benchmarks.roles.pull import Puller, Pullers
 from benchmarks.roles.push import PushReader
@@ -38,5 +39,6 @@ ROLES: dict[str, Callable[..., Role]] = {
         Pullers,
         PushReader,
         ConsumerCrowd,
+        Copier,
     )
 }

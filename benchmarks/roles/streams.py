@@ -22,6 +22,7 @@ _DIRECT: Final = b"$JS.API.DIRECT.GET.BENCH"
 _DIRECT_BUCKET: Final = b"$JS.API.DIRECT.GET.KV_BENCH"
 _IN_JSON: Final = b'"data":"'
 _IN_HEADERS: Final = b"NATS/1.0\r\n"
+_TTL: Final = b"NATS/1.0\r\nNats-TTL: 1h\r\n\r\n"
 _BY_SEQUENCE: Final = b'{"seq":%d}'
 _BY_SUBJECT: Final = b'{"last_by_subj":"%b"}'
 
@@ -32,12 +33,15 @@ class Publishes:
     Payloads vary from message to message: a store that keeps equal ones once would gain by luck.
     """
 
-    def __init__(self, load: wire.Load, count: int, first: int = 0) -> None:
+    def __init__(self, load: wire.Load, count: int, first: int = 0, headers: bytes = b"") -> None:
         names = wire.published_names(load, first, count)
         middle = b" " + wire.INBOX + b"."
-        end = b" %d\r\n" % load.size
+        verb, end = b"PUB ", b" %d\r\n" % load.size
+        if headers:
+            verb, sizes = b"HPUB ", (len(headers), len(headers) + load.size)
+            end = b" %d %d\r\n%b" % (*sizes, headers)
         self._heads = [
-            b"PUB " + name + middle + token + end
+            verb + name + middle + token + end
             for name, token in zip(names, wire.tokens(count), strict=True)
         ]
         pool = [payload + b"\r\n" for payload in wire.payloads(load)]
@@ -84,10 +88,12 @@ class StreamPublisher(Requester):
     """
 
     first: int = 0
+    ttl: bool = False
     form: AckForm = field(init=False)
 
     def prepare(self) -> None:
-        self.requests = Publishes(self.load, self.count, self.first + 1)
+        headers = _TTL if self.ttl else b""
+        self.requests = Publishes(self.load, self.count, self.first + 1, headers)
         self.conn = with_inbox(self.port, self.timeout)
         self.form = _learned(self.conn, self.load, self.first)
         self.tally = AckLengths(self.form)

@@ -40,6 +40,15 @@ class BatchAbandoned(msgspec.Struct, omit_defaults=True, kw_only=True):
     reason: str
 
 
+class LimitReached(msgspec.Struct, omit_defaults=True, kw_only=True):
+    type: str
+    id: str
+    timestamp: str
+    server: str
+    domain: str = ""
+    dropped: int
+
+
 class Backup(Wire):
     """The beginning or the end of a snapshot or a restore."""
 
@@ -91,6 +100,21 @@ def batch_abandoned(js: JetStream, name: str, batch: str, reason: str) -> None:
             reason=reason,
         )
         js.outbox.send(js.bus, subject, escape_json(msgspec.json.encode(advisory)))
+
+
+def limit_reached(system: JetStream, server_id: str, dropped: int) -> None:
+    """The API has dropped requests; the system account is told."""
+    subject = _SUBJECT + b"API.LIMIT_REACHED"
+    if system.bus.has_interest(subject):
+        advisory = LimitReached(
+            type=_TYPE + "api_limit_reached",
+            id=system.new_id(),
+            timestamp=time_text(system.clock.now_ns()),
+            server=server_id,
+            domain=system.settings.domain,
+            dropped=dropped,
+        )
+        system.outbox.send(system.bus, subject, msgspec.json.encode(advisory))
 
 
 class BackupEvents:

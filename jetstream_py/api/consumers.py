@@ -139,8 +139,10 @@ def _check_identity(request: Request, stream: Stream, config: ConsumerConfig) ->
 
 
 def _identity_header(stream: Stream, config: ConsumerConfig) -> bytes:
-    if not (config.direct or config.sourcing):
-        return b""
+    return _identity(stream) if config.direct or config.sourcing else b""
+
+
+def _identity(stream: Stream) -> bytes:
     return b"NATS/1.0\r\n%b: %b\r\n\r\n" % (hdr.STREAM_IDENTITY, stream.identity.encode())
 
 
@@ -255,13 +257,15 @@ def unpin(request: Request) -> bytes:
     return encode(r.ConsumerUnpinResponse())
 
 
-def reset(request: Request) -> bytes:
+def reset(request: Request) -> bytes | Answer:
     body = decode_lenient(request.body, ResetRequest) if request.body else ResetRequest()
     consumer = _consumer(request)
     if body.seq:
         _check_reset(request.js.stream(request.name), consumer.config, body.seq)
     reset_seq = consumer.reset(body.seq)
-    return r.consumer_reset(describe(request.js, consumer), reset_seq)
+    answer = r.consumer_reset(describe(request.js, consumer), reset_seq)
+    asked = hdr.get(request.headers, hdr.STREAM_IDENTITY) if request.headers else None
+    return answer if asked is None else Answer(answer, _identity(consumer.stream))
 
 
 def _check_reset(stream: Stream, config: ConsumerConfig, seq: int) -> None:

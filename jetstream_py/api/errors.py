@@ -15,11 +15,13 @@ _BY_CODE: Final = {each.value[0]: each for each in E}
 class ApiError(Exception):
     """A request that the API refuses."""
 
-    def __init__(self, code: int, err_code: int, description: str) -> None:
+    def __init__(self, code: int, err_code: int, description: str, cause: str = "") -> None:
+        """`cause` is what reports of traced messages say instead of the description."""
         super().__init__(description)
         self.code = code
         self.err_code = err_code
         self.description = description
+        self.cause = cause
 
     @property
     def body(self) -> ErrorBody:
@@ -30,7 +32,8 @@ class ApiError(Exception):
 
 
 def error(which: E | int | str, **values: object) -> ApiError:
-    """The error by its member, err_code or name; `values` fill the blanks of its text."""
+    """The error by its member, err_code or name; `values` fill the blanks of its text. Its cause is the
+    `cause` among them, or else the `err`."""
     if isinstance(which, int):
         which = _BY_CODE[which]
     elif isinstance(which, str):
@@ -38,7 +41,7 @@ def error(which: E | int | str, **values: object) -> ApiError:
     err_code, code, text = which.value
     for name, value in values.items():
         text = text.replace("{" + name + "}", str(value))
-    return ApiError(code, err_code, text)
+    return ApiError(code, err_code, text, str(values.get("cause", values.get("err", ""))))
 
 
 def invalid_config(text: str) -> ApiError:

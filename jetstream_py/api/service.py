@@ -86,6 +86,7 @@ class Verb(NamedTuple):
     least: int = 1  # tokens that follow: a stream, a consumer, a filter
     most: int = 1
     by_consumer: bool = False  # answered by the consumer itself: neither counted nor audited
+    asks: bool = False  # changes nothing: waits in a lane of its own, see `request_queue`
     first: Callable[[Request], object] = _nothing  # what is refused even before the account is
 
 
@@ -98,14 +99,14 @@ def _clustered(kind: type[r.Response], tokens: int = 1) -> Verb:
 
 
 VERBS: dict[bytes, Verb] = {
-    b"INFO": Verb(streams.account_info, r.AccountInfoResponse, 0, 0),
+    b"INFO": Verb(streams.account_info, r.AccountInfoResponse, 0, 0, asks=True),
     b"STREAM.CREATE": Verb(streams.create, r.StreamCreateResponse),
     b"STREAM.UPDATE": Verb(streams.update, r.StreamUpdateResponse),
-    b"STREAM.INFO": Verb(streams.info, r.StreamInfoResponse),
+    b"STREAM.INFO": Verb(streams.info, r.StreamInfoResponse, asks=True),
     b"STREAM.DELETE": Verb(streams.delete, r.StreamDeleteResponse),
     b"STREAM.PURGE": Verb(streams.purge, r.StreamPurgeResponse),
-    b"STREAM.NAMES": Verb(streams.names, r.StreamNamesResponse, 0, 0),
-    b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, 0, 0),
+    b"STREAM.NAMES": Verb(streams.names, r.StreamNamesResponse, 0, 0, asks=True),
+    b"STREAM.LIST": Verb(streams.listing, r.StreamListResponse, 0, 0, asks=True),
     b"STREAM.MSG.GET": Verb(messages.get, r.MsgGetResponse),
     b"STREAM.MSG.DELETE": Verb(messages.delete, r.MsgDeleteResponse),
     b"STREAM.SNAPSHOT": Verb(snapshots.snapshot, r.StreamSnapshotResponse),
@@ -121,10 +122,10 @@ VERBS: dict[bytes, Verb] = {
         consumers.create_durable, cr.ConsumerCreateResponse, 2, 2, first=consumers.read_create
     ),
     b"CONSUMER.INFO": Verb(
-        consumers.info, cr.ConsumerInfoResponse, 2, 2, first=consumers.read_info
+        consumers.info, cr.ConsumerInfoResponse, 2, 2, asks=True, first=consumers.read_info
     ),
-    b"CONSUMER.NAMES": Verb(consumers.names, cr.ConsumerNamesResponse),
-    b"CONSUMER.LIST": Verb(consumers.listing, cr.ConsumerListResponse),
+    b"CONSUMER.NAMES": Verb(consumers.names, cr.ConsumerNamesResponse, asks=True),
+    b"CONSUMER.LIST": Verb(consumers.listing, cr.ConsumerListResponse, asks=True),
     b"CONSUMER.DELETE": Verb(consumers.delete, cr.ConsumerDeleteResponse, 2, 2),
     b"CONSUMER.PAUSE": Verb(
         consumers.pause, cr.ConsumerPauseResponse, 2, 2, first=consumers.read_pause
@@ -160,6 +161,8 @@ class ApiService:
         self.max_pending = max_pending
         self.total = 0
         self.errors = 0
+        self._requests = js.engine.requests
+        self._closed = False
         self.events = js.shared.events = ConsumerEvents(js)
         js.shared.batch_abandoned = partial(advisories.batch_abandoned, js)
         self.backups = Backups(js)
@@ -175,6 +178,7 @@ class ApiService:
             ]
 
     def close(self) -> None:
+        self._closed = True
         for sub in self._subs:
             self.js.bus.unsubscribe(sub)
         self.backups.close()
@@ -189,7 +193,8 @@ class ApiService:
             return direct_get(self, subject[len(DIRECT_GET) :], reply, headers, body)
         found = find(subject[len(API) :])
         if found is not None:
-            self._run(found, subject, reply, headers, body, caller)
+            job = partial(self._run, found, subject, reply, headers, body, caller)
+            self._requests.put(job, len(body) + len(headers), found[1].asks)
         return True
 
     def _run(
@@ -201,6 +206,8 @@ class ApiService:
         body: bytes,
         caller: Caller | None,
     ) -> None:
+        if self._closed:
+            return  # while the request waited
         key, verb, names = found
         request = Request(
             self,
@@ -274,6 +281,7 @@ class ApiService:
             )
 
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
+        self._requests.answered(len(data))
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)
 
 

@@ -19,7 +19,7 @@ from jetstream_py.api.restore_pull import Restore
 from jetstream_py.api.snapshot_push import Snapshot
 from jetstream_py.api.stream_config import check_config
 from jetstream_py.api.stream_steps import check_account, check_single
-from jetstream_py.api.streams import describe, refuse_unavailable, rules_of, state_of
+from jetstream_py.api.streams import describe, rules_of, state_of
 from jetstream_py.backup.errors import ArchiveError
 from jetstream_py.engine.snapshot import StreamArchive
 from jetstream_py.subject import is_valid_literal
@@ -75,7 +75,6 @@ def restore(request: Request) -> bytes:
     if config.name in js.streams:
         raise error(E.STREAM_NAME_EXIST_RESTORE_FAILED)
     check_account(config, rules)
-    refuse_unavailable(config)
     backups = request.service.backups
     backups.check_room()
     events = _events(request, "restore", config.name)

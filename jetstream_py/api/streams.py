@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jetstream_py.api import advisories
 from jetstream_py.api import responses as r
 from jetstream_py.api.decode import decode_body, decode_optional, expect_empty
-from jetstream_py.api.errors import error, invalid_config
+from jetstream_py.api.errors import error
 from jetstream_py.api.requests import (
     StreamConfigRequest,
     StreamInfoRequest,
@@ -95,7 +95,6 @@ def update(request: Request) -> bytes:
     _check_name(request.name, given)
     old = request.js.stream(given.name).config
     config = check_update(old, given, rules, body.pedantic)
-    refuse_unavailable(config)
     stream = request.js.update(config)
     advisories.stream_action(request.js, config.name, "modify")
     return r.stream_updated(describe(request.js, stream))
@@ -105,9 +104,7 @@ def _named_config(request: Request) -> StreamConfig:
     body = decode_body(request.body, StreamConfigRequest, request.strict)
     named = _config(body)
     _check_name(request.name, named)
-    config = check_create(named, rules_of(request.js), body.pedantic)
-    refuse_unavailable(config)
-    return config
+    return check_create(named, rules_of(request.js), body.pedantic)
 
 
 def rules_of(js: JetStream) -> Rules:
@@ -123,14 +120,6 @@ def rules_of(js: JetStream) -> Rules:
 
     tiers = js.allowance.tiers if js.allowance is not None else {}
     return Rules(js.limits, js.settings.duplicate_window, lookup, len(js.streams), others, tiers)
-
-
-def refuse_unavailable(config: StreamConfig) -> None:
-    """Better no stream than one that does not do what its configuration says."""
-    origins = (*config.sources, *([config.mirror] if config.mirror else []))
-    if any(origin.consumer is not None for origin in origins):
-        text = "a consumer made for a mirror or source"
-        raise invalid_config(f"{text} is not available in this version of jetstream-py")
 
 
 def _config(body: StreamConfigRequest) -> StreamConfig:
@@ -200,12 +189,23 @@ def listing(request: Request) -> bytes:
     body = decode_optional(request.body, StreamListRequest, request.strict)
     found = request.js.names(body.subject.encode())
     offset = min(max(body.offset, 0), len(found))
+    names = found[offset : offset + LIST_PAGE]
+    offline = request.js.offline
     page = [
         describe(request.js, request.js.streams[name], versions=False)
-        for name in found[offset : offset + LIST_PAGE]
+        for name in names
+        if name not in offline
     ]
+    reasons = {name: offline[name].reason for name in names if name in offline}
     return r.encode(
-        r.StreamListResponse(total=len(found), offset=offset, limit=LIST_PAGE, streams=page)
+        r.StreamListResponse(
+            total=len(found),
+            offset=offset,
+            limit=LIST_PAGE,
+            streams=page,
+            missing=tuple(reasons),
+            offline=reasons,
+        )
     )
 
 

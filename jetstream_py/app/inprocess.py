@@ -1,8 +1,8 @@
 """A bus without a connection: streams of one account for code in the server's own loop.
 
 Requests and publishes take the way of every part of the server (`server.internal`), and so do the answers,
-through the outbox: what this code sees is committed, as it is for a client. There are no permissions; the
-account is the bound.
+through the outbox: what this code sees is committed, as it is for a client. There are no permissions, and
+no subject mappings; the account is the bound.
 
 The server answers a read within the call, so a loop of reads would never let anybody else run. After so many
 answers without a pause (`TURN`) a request gives the loop a turn.
@@ -16,11 +16,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from jetstream_py import headers as hdr
-from jetstream_py.js.errors import Disconnected, JetStreamError, NoResponders, RequestTimeout
+from jetstream_py.js.errors import (
+    Disconnected,
+    InvalidName,
+    JetStreamError,
+    NoResponders,
+    RequestTimeout,
+)
 from jetstream_py.js.types import NO_HEADERS, Headers, Received, parse_headers
 from jetstream_py.js.wire import TIMEOUT, WireJetStream
 from jetstream_py.nuid import Nuid
 from jetstream_py.server.internal import Internal
+from jetstream_py.subject import is_literal, is_valid
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -43,6 +50,7 @@ class AccountBus:
         self._waiting: dict[bytes, asyncio.Future[Received]] = {}
         self._count = 0
         self._at_once = 0
+        self._gathering = False
 
     @property
     def max_payload(self) -> int:
@@ -66,7 +74,7 @@ class AccountBus:
         answer: asyncio.Future[Received] = asyncio.get_running_loop().create_future()
         self._waiting[token] = answer
         try:
-            if not self._internal.publish(subject.encode(), data, token, _block(headers)):
+            if not self._send(subject, data, token, headers):
                 raise NoResponders(f"nobody listens to {subject}")
             if answer.done():
                 await self._pause()
@@ -83,14 +91,26 @@ class AccountBus:
         self, subject: str, data: bytes = b"", headers: Headers = NO_HEADERS, reply: str = ""
     ) -> None:
         self._check_open()
-        block = _block(headers)
-        if not self._internal.publish(subject.encode(), data, reply.encode(), block) and reply:
+        if not self._send(subject, data, reply.encode(), headers) and reply:
             raise NoResponders(f"nobody listens to {subject}")
         await self._pause()
 
     async def inbox(self, deliver: Callable[[Received], None]) -> AccountInbox:
         self._check_open()
         return AccountInbox(self._internal, f"_INBOX.{self.new_id()}", deliver)
+
+    def _send(self, subject: str, data: bytes, reply: bytes, headers: Headers) -> bool:
+        """Did anybody get it? Streams take what is published in one turn as one run."""
+        block = _block(headers)
+        heard = self._internal.publish(_subject(subject), data, reply, block, gather=True)
+        if self._broker.collectors.filled and not self._gathering:
+            self._gathering = True
+            self._broker.loop.call_soon(self._hand_over)
+        return heard
+
+    def _hand_over(self) -> None:
+        self._gathering = False
+        self._internal.hand_over()
 
     async def _pause(self) -> None:
         self._at_once += 1
@@ -132,6 +152,14 @@ class AccountInbox:
         if self._sub is not None:
             self._internal.unsubscribe(self._sub)
             self._sub = None
+
+
+def _subject(text: str) -> bytes:
+    """What a session checks of a client's: nobody else looks at a publish of the server's own."""
+    subject = text.encode("utf-8", "replace")
+    if not is_valid(subject) or not is_literal(subject):
+        raise InvalidName(f"not a subject: {text[:100]!r}")
+    return subject
 
 
 def _block(headers: Headers) -> bytes:

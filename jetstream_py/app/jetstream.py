@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jetstream_py import limits
+from jetstream_py.api.advisories import limit_reached
 from jetstream_py.api.errors import ApiError
 from jetstream_py.api.service import ApiService
 from jetstream_py.api.system import SystemApi
@@ -45,6 +46,11 @@ def _number(setting: object) -> int:
     return setting if isinstance(setting, int) else 0
 
 
+def _positive(setting: object, default: int) -> int:
+    number = _number(setting)
+    return number if number > 0 else default
+
+
 def _seconds(setting: object) -> float:
     """A duration; `always`, and what is not given, is 0."""
     return setting if isinstance(setting, float) and setting > 0 else 0.0
@@ -57,12 +63,17 @@ def engine_settings(options: Options) -> Settings:
     most = found if isinstance(found, dict) else {}
     found = most.get("batch")
     batch = found if isinstance(found, dict) else {}
+    requests = _positive(given.get("request_queue_limit"), limits.API_QUEUE)
     return Settings(
         domain=str(given.get("domain") or ""),
         strict=given.get("strict") is not False,
         ack_v2=options.feature_flags.get("js_ack_fc_v2", False),
         max_payload=options.max_payload,
         sync_interval=_seconds(given.get("sync_interval")),
+        max_buffered_msgs=_positive(given.get("max_buffered_msgs"), limits.BUFFERED_MSGS),
+        max_buffered_size=_positive(given.get("max_buffered_size"), limits.BUFFERED_BYTES),
+        request_queue_limit=requests,
+        info_queue_limit=_positive(given.get("info_queue_limit"), requests),
         duplicate_window=round(_seconds(most.get("duplicate_window")) * 1e9),
         max_ack_pending=_number(most.get("max_ack_pending")),
         max_request_batch=_number(most.get("max_request_batch")),
@@ -132,6 +143,7 @@ class JetStreamPart:
             settings,
             self._warn,
         )
+        self.engine.requests.overflow = self._overflow
         for name in list(self.engine.parked):
             broker.find_account(name)
         try:
@@ -145,7 +157,7 @@ class JetStreamPart:
         broker.jetstream = True
         broker.jetstream_domain = settings.domain
         broker.jetstream_view = JetStreamMonitor(
-            broker, self.tenants, self._config, self._limits, self.api_counts
+            broker, self.tenants, self._config, self._limits, self.api_counts, self.dropped
         )
 
     def _tell_start(self, took: float) -> None:
@@ -256,6 +268,10 @@ class JetStreamPart:
         total = sum(api.total for api in apis)
         return self._gone[0] + total, self._gone[1] + sum(api.errors for api in apis)
 
+    def dropped(self) -> tuple[int, int]:
+        """Publishes and API requests that came too fast."""
+        return self.engine.dropped, self.engine.requests.dropped
+
     def _config(self) -> dict[str, object]:
         """What monitoring shows of the settings."""
         most, settings = self.engine.most, self._settings
@@ -306,9 +322,16 @@ class JetStreamPart:
         self._broker.jetstream_failure = error
         self._broker.log.error(f"JetStream is out of service: {error}")
 
+    def _overflow(self, dropped: int) -> None:
+        """API requests were dropped: tell whoever listens in the system account."""
+        system = self._parts[self._broker.system_account.name]
+        limit_reached(system.js, self._broker.server_id, dropped)
+
     def _warn(self, text: str) -> None:
         """The same text once in a while: what is too much is published again and again."""
         now = self._broker.clock.monotonic()
+        if len(self._warned) >= limits.WARNINGS:
+            self._warned.clear()
         if now - self._warned.get(text, -limits.WARN_AGAIN) >= limits.WARN_AGAIN:
             self._warned[text] = now
             self._broker.log.warn(text)

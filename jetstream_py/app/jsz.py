@@ -18,7 +18,7 @@ from jetstream_py.api.consumer_types import ConsumerInfo
 from jetstream_py.api.consumers import describe
 from jetstream_py.api.streams import state_of
 from jetstream_py.api.times import time_text
-from jetstream_py.api.types import ClusterInfo, StreamConfig, StreamState
+from jetstream_py.api.types import ClusterInfo, StreamConfig, StreamSourceInfo, StreamState
 from jetstream_py.server.monitor.jsz import Api, JszOptions, Stats
 from jetstream_py.server.monitor.page import clamp
 from jetstream_py.server.monitor.query import BadRequest
@@ -52,6 +52,8 @@ class StreamDetail(msgspec.Struct, kw_only=True):
     state: StreamState
     consumer_detail: list[ConsumerInfo] | UnsetType = UNSET
     direct_consumer_detail: list[ConsumerInfo] | UnsetType = UNSET
+    mirror: StreamSourceInfo | UnsetType = UNSET
+    sources: tuple[StreamSourceInfo, ...] | UnsetType = UNSET
 
 
 class AccountStats(msgspec.Struct, kw_only=True):
@@ -92,6 +94,7 @@ class JetStreamMonitor:
         config: Callable[[], dict[str, object]],
         most: Callable[[], dict[str, int]],
         counts: Callable[[], tuple[int, int]],
+        dropped: Callable[[], tuple[int, int]],
     ) -> None:
         """`counts`: API requests and errors of all accounts since the start."""
         self._broker = broker
@@ -99,6 +102,7 @@ class JetStreamMonitor:
         self._config = config
         self._most = most
         self._counts = counts
+        self.dropped = dropped
 
     def varz(self) -> dict[str, object]:
         stats = Stats(**_stats(list(self._tenants()), *self._counts()))
@@ -205,7 +209,7 @@ def _account(tenant: Tenant, options: JszOptions, streams: bool, room: _Room) ->
 
 
 def _streams(js: JetStream, options: JszOptions, room: _Room) -> Iterator[StreamDetail]:
-    found = [js.streams[name] for name in js.names()]
+    found = [js.streams[name] for name in sorted(js.streams)]
     for stream in islice(found, room.take(found)):
         detail = StreamDetail(
             name=stream.config.name,
@@ -213,6 +217,8 @@ def _streams(js: JetStream, options: JszOptions, room: _Room) -> Iterator[Stream
             cluster=ClusterInfo(leader=js.server_name),
             config=stream.config if options.config else UNSET,
             state=state_of(stream),
+            mirror=stream.origins.mirror_info() or UNSET,
+            sources=stream.origins.sources_info() or UNSET,
         )
         if options.consumers:
             shown = stream.consumers.shown()

@@ -15,6 +15,7 @@ USAGE_ERROR: Final = 2
 VERBS: Final = {
     "serve": ("jetstream_py.cli.serve", "Run a server; takes the flags of nats-server"),
     "verify": ("jetstream_py.cli.verify", "Check a JetStream store that no server uses"),
+    "migrate": ("jetstream_py.cli.migrate", "Bring streams and buckets from one server to another"),
 }
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from jetstream_py import limits
 from jetstream_py.embed.records import Acked
-from jetstream_py.server.collect import Item, Sink
+from jetstream_py.server.collect import Item, Sink, Teller
 from jetstream_py.server.internal import Internal
 from jetstream_py.server.proto import ACK
 
@@ -91,7 +91,7 @@ class EmbeddedBus(Internal):
 
     # -- acks -------------------------------------------------------------------------------------
 
-    def collect(self, subject: bytes, handler: Sink, label: str = "") -> Sub:
+    def collect(self, subject: bytes, handler: Sink, teller: Teller | None = None) -> Sub:
         if subject.startswith(ACK):
             usual = handler
 
@@ -99,7 +99,7 @@ class EmbeddedBus(Internal):
                 if kept := self._acks(items, usual):
                     usual(kept)
 
-        return super().collect(subject, handler, label)
+        return super().collect(subject, handler, teller)
 
     def _acks(self, items: list[Item], handler: Sink) -> list[Item]:
         rules = self._faults.about("acks")
@@ -126,9 +126,10 @@ class EmbeddedBus(Internal):
         headers: bytes = b"",
         client: Session | None = None,
         traced: MsgTrace | None = None,
+        gather: bool = False,
     ) -> bool:
         def send() -> bool:
-            return Internal.publish(self, subject, data, reply, headers, client, traced)
+            return Internal.publish(self, subject, data, reply, headers, client, traced, gather)
 
         rules = self._faults.about("pub_acks")
         if not rules or not data.startswith(_PUB_ACK):

@@ -37,7 +37,7 @@ class Alarm:
         due = [consumer.unacked.next_due(), outlet.next_due(), consumer.dispatcher.replay_due]
         if consumer.was_paused:
             due.append(now + max(0, consumer.paused_until_ns - shared.clock.now_ns()))
-        if config.inactive_threshold:
+        if config.inactive_threshold > 0:
             # Whether anybody is there is asked when it rings, not with every delivery.
             due.append(outlet.active + config.inactive_threshold)
         earliest = min([at for at in due if at], default=0)
@@ -66,7 +66,7 @@ class Alarm:
             consumer.was_paused = False
             consumer.shared.events.paused(*consumer.names, False, consumer.paused_until_ns)
         threshold = consumer.config.inactive_threshold
-        if threshold:
+        if threshold > 0:
             if outlet.is_active():
                 outlet.active = now
             elif outlet.active + threshold <= now:

@@ -77,6 +77,8 @@ class AtomicBatches:
             self._collect(batch, subject, headers, data)
         if commit is None:
             self._open.heard(batch.id, batch)
+            if stream.probe is not None:
+                stream.probe.waits = True
             return b""
         self._forget(batch)
         if commit == EOB:
@@ -138,6 +140,8 @@ class AtomicBatches:
         draft = Draft(self._stream)
         plan = [draft.add(*message) for message in batch.messages]
         draft.check_room()
+        if self._stream.probe is not None:
+            self._stream.probe.arrive(plan[-1].subject, self._stream.wants(plan[-1].subject))
         seqs = [self._place(planned) for planned in plan]
         # Most of them came earlier than what the stream is about to announce.
         self._stream.consumers.announce([planned.subject for planned in plan])

@@ -17,7 +17,7 @@ from jetstream_py import headers as hdr
 from jetstream_py.api.errors import error
 from jetstream_py.engine import counter
 from jetstream_py.engine.counter import check_increment
-from jetstream_py.engine.expect import Fields, expected_number, rollup_of
+from jetstream_py.engine.expect import Fields, expected_number, rollup_of, wrong_last
 from jetstream_py.engine.schedule import check_end, check_schedule
 from jetstream_py.engine.ttl import parse_ttl
 
@@ -136,7 +136,7 @@ class Draft:
         if expected:
             last = store.last_seq + self._count
             if expected_number(expected) != last:
-                raise error(10071, seq=last)
+                raise wrong_last(expected, last)
             if self._count:
                 raise error(10164)
         expected = fields.get(hdr.EXPECTED_LAST_SUBJECT_SEQ)
@@ -146,7 +146,7 @@ class Draft:
             if about in self._subjects:
                 raise error(10164)
             if expected_number(expected) != (last := store.last(about)):
-                raise error(10071, seq=last)
+                raise wrong_last(expected, last, " by subject")
         elif other:
             raise error(10193)
 

@@ -68,7 +68,10 @@ def write(consumer: Consumer) -> bytes:
             seq: unacked.redeliveries[seq] for seq in sorted(unacked.redeliveries, key=str)
         },
     )
-    return b'{"config":%b,"state":%b}' % (encode(consumer.config), msgspec.json.encode(state))
+    config = consumer.config
+    if not (config.name or config.durable_name):
+        config = msgspec.structs.replace(config, name=consumer.name)
+    return b'{"config":%b,"state":%b}' % (encode(config), msgspec.json.encode(state))
 
 
 def read(data: bytes) -> Restored:

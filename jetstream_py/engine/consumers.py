@@ -21,6 +21,7 @@ from jetstream_py.engine.audience import Audience
 from jetstream_py.engine.consumer import Consumer
 from jetstream_py.engine.journal import Journal
 from jetstream_py.engine.naming import short_hash
+from jetstream_py.engine.offline import check_consumer
 
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_types import ConsumerConfig
@@ -83,8 +84,11 @@ class Consumers(dict[str, Consumer]):
         return consumer
 
     def recover(self) -> None:
-        """Those that the store knows."""
-        for cid, stored, deltas in journal.stored(self._shared.store, self._stream.store.sid):
+        """Those that the store knows. Raises `Unsupported`."""
+        found = list(journal.stored(self._shared.store, self._stream.store.sid))
+        for _, stored, _ in found:
+            check_consumer(stored.name, stored.config.metadata)
+        for cid, stored, deltas in found:
             written = self._journal(cid)
             self._next_cid = max(self._next_cid, cid + 1)
             consumer = Consumer(self._stream, stored.name, stored.config, stored.created, written)

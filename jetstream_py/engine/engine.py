@@ -19,6 +19,7 @@ from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.open_batches import Inflight, atomic_limits, fast_limits
 from jetstream_py.engine.outbox import Outbox
 from jetstream_py.engine.quota import Tally
+from jetstream_py.engine.request_queue import RequestQueue
 from jetstream_py.engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Engine:
         self.atomic = Inflight(atomic_limits(settings))
         self.fast = Inflight(fast_limits(settings))
         self.accounts: dict[str, JetStream] = {}
+        self.dropped = 0  # publishes that came too fast, see `inflow`
+        self.requests = RequestQueue(store, clock, soon, warn, settings)
         self._news: list[Stream] = []
         self._flying_news: list[Stream] = []  # of the commit under way
         self._later: list[Callable[[], None]] = []
@@ -92,7 +95,8 @@ class Engine:
         if store.lazy:
             self._interval = SyncInterval(store, timers, soon, settings.sync_interval)
             commit_soon = self._interval.soon
-        self.outbox = Outbox(store, commit_soon, failed)
+        self._failed = failed
+        self.outbox = Outbox(store, commit_soon, self._fail)
         if self._interval is not None:
             self._interval.commit_soon = self.outbox.commit_soon
         self.outbox.committing = self._take_off
@@ -141,17 +145,24 @@ class Engine:
     def forget(self, account: str) -> None:
         """Delete the streams that an account has left behind."""
         for parked in self.parked.pop(account, ()):
-            sid = parked.store.sid
-            for start in (
-                journal.prefix(sid),
-                expiry.prefix(sid),
-                schedule.prefix(sid),
-                source.prefix(sid),
-            ):
-                for key, _ in self.store.meta_items(start):
-                    self.store.put_meta(key, None)
-            self.store.delete(sid)
-            self.outbox.commit_soon()
+            self.erase(parked)
+
+    def erase(self, parked: Parked) -> None:
+        """Delete a stream that nobody serves."""
+        sid = parked.store.sid
+        for start in (
+            journal.prefix(sid),
+            expiry.prefix(sid),
+            schedule.prefix(sid),
+            source.prefix(sid),
+        ):
+            for key, _ in self.store.meta_items(start):
+                self.store.put_meta(key, None)
+        self.store.delete(sid)
+        self.outbox.commit_soon()
+
+    def drop(self) -> None:
+        self.dropped += 1
 
     # -- news -------------------------------------------------------------------------------------
 
@@ -179,3 +190,8 @@ class Engine:
         later, self._flying_later = self._flying_later, []
         for action in later:
             action()
+        self.requests.resume()
+
+    def _fail(self, error: str) -> None:
+        self._failed(error)
+        self.requests.resume()

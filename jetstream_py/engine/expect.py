@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
-from jetstream_py.api.errors import error
+from jetstream_py.api.errors import ApiError, error
 from jetstream_py.engine.counter import check_increment
 from jetstream_py.engine.schedule import check_end, check_schedule
 from jetstream_py.engine.ttl import parse_ttl
@@ -35,7 +35,7 @@ def check_expectations(stream: Stream, subject: bytes, headers: Fields, data: by
     _check_subject_sequence(stream, subject, headers)
     expected = headers.get(hdr.EXPECTED_LAST_SEQ)
     if expected and expected_number(expected) != stream.store.last_seq:
-        raise error(10071, seq=stream.store.last_seq)
+        raise wrong_last(expected, stream.store.last_seq)
     due = check_schedule(stream, subject, headers)
     check_end(stream, subject, headers)
     if headers.get(hdr.STREAM_SOURCE):
@@ -52,7 +52,7 @@ def _check_subject_sequence(stream: Stream, subject: bytes, headers: Fields) -> 
         return
     last = stream.store.last(other or subject)
     if expected_number(expected) != last:
-        raise error(10071, seq=last)
+        raise wrong_last(expected, last, " by subject")
 
 
 def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
@@ -68,7 +68,13 @@ def rollup_of(config: StreamConfig, headers: Fields) -> bytes:
     return rollup
 
 
+def wrong_last(expected: bytes, last: int, what: str = "") -> ApiError:
+    """The last sequence, of the stream or `what`, is another one."""
+    number = expected_number(expected) % (1 << 64)
+    cause = f"last sequence{what} mismatch: {number} vs {last}"
+    return error(10071, cause=cause, seq=last)
+
+
 def expected_number(text: bytes) -> int:
     """A sequence; what is none equals no sequence."""
-    digits = text.removeprefix(b"+")
-    return int(digits) if digits.isdigit() and len(digits) <= 20 else -1
+    return int(text) if text.isdigit() and len(text) <= 20 else -1

@@ -114,6 +114,8 @@ class FastBatches:
             headers = self._stream.admit(headers, data)
             batch, ask = self._find(reply, headers)
         except ApiError as refusal:
+            if self._stream.probe is not None:
+                self._stream.probe.refused(refusal)
             if not self._stream.config.no_ack:
                 self._send(reply, pub_ack_error(self._stream.config.name, refusal))
             return
@@ -191,6 +193,8 @@ class FastBatches:
             self._finish(batch, reply, ask.seq)
 
     def _refused(self, batch: FastBatch, ask: Reply, reply: bytes, refusal: ApiError) -> None:
+        if self._stream.probe is not None:
+            self._stream.probe.refused(refusal)
         if not batch.ok and ask.seq == 1:
             self._open.drop(batch.id)
             self._send(reply, pub_ack_error(self._stream.config.name, refusal))

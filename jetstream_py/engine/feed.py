@@ -44,7 +44,7 @@ class LocalFeed:
         up_to = self._origin.visible_seq
         if self._waits or self._closed or self._next > up_to:
             return
-        run = self._origin.store.run(self._next, limits.FEED_RUN, self._pattern, up_to)
+        run = self._origin.store.run(self._next, self._most(), self._pattern, up_to)
         if not run:
             self._next = up_to + 1
             return
@@ -58,6 +58,12 @@ class LocalFeed:
             self._link.later(limits.FEED_RETRY, self._go_on)
         else:
             self._shared.after_commit(self._go_on)
+
+    def _most(self) -> int:
+        """Messages of a slice: fewer if they are large."""
+        store = self._origin.store
+        size = store.bytes // store.messages if store.messages else 1
+        return max(1, min(limits.FEED_RUN, limits.FEED_BYTES // max(size, 1)))
 
     def _go_on(self) -> None:
         self._waits = self._refused = False

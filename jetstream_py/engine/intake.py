@@ -7,6 +7,9 @@ doubled.
 
 A message that is refused (there is no room, it is too large) stops the intake: it is tried again until it
 fits.
+
+Most runs ask for nothing: no header of theirs means anything to NATS, and there is room for all. Those are
+stored as one step (`Stream.take_copies`), whatever is special goes message by message.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from jetstream_py.store import Columns
 
 _ROLLUPS = (b"sub", b"all")
+_START = b"NATS/1.0\r\n"  # of headers without a status
+_LARGE = 60_000  # headers that may be too large with what is added to them
 
 
 class Intake(ABC):
@@ -59,6 +64,24 @@ class Intake(ABC):
 
     def take(self, run: Columns) -> int:
         """Store messages in order. Returns how many are done with; the next one was refused."""
+        fresh = run.part(run.position(self.position + 1), len(run))
+        taken = len(run) if fresh and self._take_all(fresh) else self._take_each(run)
+        self._settle()
+        self._stream.consumers.announce()
+        self._stream.shared.outbox.commit_soon()
+        return taken
+
+    def _take_all(self, run: Columns) -> bool:
+        """As one step, if none of them asks for anything."""
+        if any(run.headers) and not all(map(_plain, run.headers)):
+            return False
+        copies = self._copies(run)
+        if not self._stream.take_copies(copies):
+            return False
+        self._took(run.seqs[-1])
+        return True
+
+    def _take_each(self, run: Columns) -> int:
         taken = 0
         rows = zip(run.seqs, run.times, run.subjects, run.headers, run.datas, strict=True)
         try:
@@ -69,10 +92,15 @@ class Intake(ABC):
                 taken += 1
         except ApiError:
             pass  # it is tried again
-        self._settle()
-        self._stream.consumers.announce()
-        self._stream.shared.outbox.commit_soon()
         return taken
+
+    @abstractmethod
+    def _copies(self, run: Columns) -> Columns:
+        """What is to be stored of messages that ask for nothing."""
+
+    @abstractmethod
+    def _took(self, seq: int) -> None:
+        """All up to this sequence of the origin is stored."""
 
     @abstractmethod
     def _store(self, seq: int, ts: int, subject: bytes, headers: bytes, data: bytes) -> None: ...
@@ -80,6 +108,13 @@ class Intake(ABC):
     @abstractmethod
     def _settle(self) -> None:
         """Have the position written with the messages."""
+
+    def _renamed(self, run: Columns) -> list[bytes]:
+        """The subjects of the copies."""
+        rename = self._origin.renamed
+        return (
+            [rename(subject) for subject in run.subjects] if self._origin.renames else run.subjects
+        )
 
     def _wishes(self, headers: bytes) -> tuple[bytes, int]:
         """Rollup and TTL, as far as the stream knows them: to others they are headers like any."""
@@ -92,3 +127,10 @@ class Intake(ABC):
         if config.allow_msg_ttl and (value := hdr.get(headers, hdr.TTL)):
             ttl = parse_ttl(value) or 0
         return rollup if rollup in _ROLLUPS else b"", ttl
+
+
+def _plain(headers: bytes) -> bool:
+    """Do headers mean nothing to NATS?"""
+    return not headers or (
+        hdr.PREFIX not in headers and headers.startswith(_START) and len(headers) < _LARGE
+    )

@@ -9,7 +9,7 @@ An account that has no JetStream is here, too, with no streams: it is `enabled` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +18,7 @@ from jetstream_py.api.errors import error
 from jetstream_py.api.reservation import check_reservation, most_bytes
 from jetstream_py.api.types import AccountLimits, StreamConfig
 from jetstream_py.engine.engine import GLOBAL, Engine, Parked, Stored
+from jetstream_py.engine.offline import Offline, Unsupported, check_level
 from jetstream_py.engine.quota import Allowance, Quota, Tally
 from jetstream_py.engine.shared import Bus, Shared
 from jetstream_py.engine.stream import Stream
@@ -43,6 +44,7 @@ class JetStream:
         self.clock = engine.clock
         self.outbox = engine.outbox
         self.streams: dict[str, Stream] = {}
+        self.offline: dict[str, Offline] = {}
         self.allowance: Allowance | None = None  # None: no JetStream
         tally = Tally(self.streams.values)
         self._quota = Quota(account, tally, engine.tally, engine.most, engine.warn)
@@ -70,14 +72,25 @@ class JetStream:
             self._open(parked)
 
     def _open(self, parked: Parked) -> None:
-        stored = parked.stored
-        stream = Stream(self.shared, stored.config, parked.store, stored.created)
-        stream.recover()
+        stored, stream = parked.stored, None
+        try:
+            check_level(stored.config.metadata)
+            stream = Stream(self.shared, stored.config, parked.store, stored.created)
+            stream.recover()
+        except Unsupported as unsupported:
+            if stream is not None:
+                stream.close()
+            self.offline[stored.config.name] = Offline(parked, str(unsupported))
+            self.engine.warn(
+                f"Stream '{self.account} > {stored.config.name}' is offline: {unsupported}"
+            )
+            return
         self._add(stream)
 
     def disable(self) -> None:
         """Streams on disk are parked, those in memory are gone."""
-        parked = []
+        parked = [each.parked for each in self.offline.values()]
+        self.offline.clear()
         for name, stream in self.streams.items():
             self._mute(name)
             stream.close()
@@ -103,16 +116,29 @@ class JetStream:
     def stream(self, name: str) -> Stream:
         stream = self.streams.get(name)
         if stream is None:
+            self.check_offline(name)
             raise error(10059)
         return stream
 
+    def check_offline(self, name: str) -> None:
+        if name in self.offline:
+            raise error(10194, err=self.offline[name].reason)
+
     def names(self, subject: bytes = b"") -> list[str]:
-        """In order; with `subject`, those that listen to any part of it."""
+        """In order; with `subject`, those that listen to any part of it. Also of those that are offline."""
         return sorted(
             name
-            for name, stream in self.streams.items()
-            if not subject or any(overlap(subject, own) for own in stream.subjects)
+            for name, subjects in self._subjects()
+            if not subject or any(overlap(subject, own) for own in subjects)
         )
+
+    def _subjects(self) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+        """Of all streams."""
+        for name, stream in self.streams.items():
+            yield name, stream.subjects
+        for name, offline in self.offline.items():
+            subjects = offline.parked.stored.config.subjects or ()
+            yield name, tuple(subject.encode() for subject in subjects)
 
     # -- creating and changing --------------------------------------------------------------------
 
@@ -136,6 +162,7 @@ class JetStream:
 
     def check_addition(self, config: StreamConfig) -> None:
         """May there be such a stream beside the others?"""
+        self.check_offline(config.name)
         self._check_room(config, 0)
         self._check_subjects(config)
 
@@ -168,6 +195,7 @@ class JetStream:
 
     def update(self, config: StreamConfig) -> Stream:
         stream = self.stream(config.name)
+        _check_consumers(stream, config)
         held = max(0, stream.config.max_bytes)
         if config.max_bytes > held:
             self._check_room(config, held)
@@ -189,6 +217,10 @@ class JetStream:
         return Stored(stream.created_ns, config, self.account)
 
     def delete(self, name: str) -> None:
+        offline = self.offline.pop(name, None)
+        if offline is not None:
+            self.engine.erase(offline.parked)
+            return
         stream = self.stream(name)
         self._mute(name)
         stream.close(deleted=True)
@@ -199,10 +231,8 @@ class JetStream:
 
     def _check_subjects(self, config: StreamConfig) -> None:
         for subject in config.subjects or ():
-            for name, stream in self.streams.items():
-                if name != config.name and any(
-                    overlap(subject.encode(), own) for own in stream.subjects
-                ):
+            for name, subjects in self._subjects():
+                if name != config.name and any(overlap(subject.encode(), own) for own in subjects):
                     raise error(10065)
 
     def _check_room(self, config: StreamConfig, held: int) -> None:
@@ -214,7 +244,7 @@ class JetStream:
 
     def _listen(self, stream: Stream) -> None:
         self._subs[stream.config.name] = [
-            self.bus.collect(subject, stream.publish, stream.config.name)
+            self.bus.collect(subject, stream.publish, stream.publish_traced)
             for subject in stream.subjects
         ]
 
@@ -259,3 +289,17 @@ class JetStream:
             ):
                 return stream
         return None
+
+
+def _check_consumers(stream: Stream, config: StreamConfig) -> None:
+    """Limits for consumers may not be lowered below what there is."""
+    most = config.consumer_limits
+    violating = [
+        consumer.name
+        for consumer in stream.consumers.shown()
+        if 0 < most.inactive_threshold < consumer.config.inactive_threshold
+        or 0 < most.max_ack_pending < consumer.config.max_ack_pending
+    ]
+    if violating:
+        names = ", ".join(sorted(violating))
+        raise error(10069, err=f"change to limits violates consumers: {names}")

@@ -2,8 +2,8 @@
 
 There are two feeds. `LocalFeed` reads the origin's store, if the origin is a stream of the same account
 that keeps its messages. `RemoteFeed` speaks to the origin through the API, as one server of NATS to
-another: for streams of other accounts and domains (`external`), and for origins that let go of messages
-when they are acknowledged.
+another: for streams of other accounts and domains (`external`), for origins that let go of messages
+when they are acknowledged, and if the configuration names the consumer to be used.
 
 An origin may not be there: then the link waits until a stream of its name appears, or asks again after a
 while if it is elsewhere.
@@ -60,7 +60,7 @@ class Link:
             return
         self._cancel()
         origin = None
-        if self.config.external is None:
+        if self.config.external is None and self.config.consumer is None:
             origin = self.shared.streams.get(self.origin.name)
             if origin is None:
                 self.error = error(10059).body

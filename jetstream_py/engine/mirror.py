@@ -10,6 +10,7 @@ from __future__ import annotations
 from jetstream_py import headers as hdr
 from jetstream_py.engine.intake import Intake
 from jetstream_py.engine.origin import Place
+from jetstream_py.store import Columns
 
 
 class MirrorIntake(Intake):
@@ -38,6 +39,15 @@ class MirrorIntake(Intake):
         msg_id = (hdr.get(headers, hdr.MSG_ID) or b"") if headers else b""
         name = stream.renamed(self._origin.renamed(subject))
         stream.keep(name, headers, data, msg_id, rollup, ttl, at=Place(seq, ts))
+
+    def _copies(self, run: Columns) -> Columns:
+        made = Columns()
+        made.seqs, made.times, made.subjects = run.seqs, run.times, self._renamed(run)
+        made.headers, made.datas = run.headers, run.datas
+        return made
+
+    def _took(self, seq: int) -> None:
+        """It is the last sequence of the stream."""
 
     def _settle(self) -> None:
         """It is the last sequence of the stream."""

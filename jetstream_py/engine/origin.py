@@ -52,6 +52,8 @@ class Origin:
         label = config.name
         if config.external is not None:
             label += ":" + short_hash(config.external.api)
+        if config.consumer is not None:
+            label += ":C=" + short_hash(config.consumer.name)
         self.label = label.encode()
         sources, destinations = (
             SEPARATOR.join(part or EVERYTHING for part in parts)
@@ -59,6 +61,10 @@ class Origin:
         )
         self.words = f"{sources} {destinations}".encode()
         self.key = f"{label} {sources} {destinations}"
+
+    @property
+    def renames(self) -> bool:
+        return bool(self._transforms)
 
     def renamed(self, subject: bytes) -> bytes:
         """The subject of the copy."""
@@ -70,4 +76,9 @@ class Origin:
 
     def source_header(self, seq: int, subject: bytes, identity: bytes) -> bytes:
         """What a copy says about where it comes from."""
-        return b"%b %d %b %b %b" % (self.label, seq, self.words, subject, identity)
+        return self.source_form(identity) % (seq, subject)
+
+    def source_form(self, identity: bytes) -> bytes:
+        """The same for any sequence and subject, which are to be filled in."""
+        label, words = (part.replace(b"%", b"%%") for part in (self.label, self.words))
+        return b"%b %%d %b %%b %b" % (label, words, identity.replace(b"%", b"%%"))

@@ -30,7 +30,10 @@ class Origins:
         if config.sources and self._positions is None:
             self._positions = Positions(self._stream)
         positions = self._positions if config.sources else None
-        links = [self._link_to(each) or Link(self._stream, each, positions) for each in wanted]
+        links = [
+            self._link_to(each, positions is None) or Link(self._stream, each, positions)
+            for each in wanted
+        ]
         for link in self._links:
             if link not in links:
                 link.close(deleted=True)
@@ -38,8 +41,10 @@ class Origins:
         if self._positions is not None:
             self._positions.prune({link.origin.key for link in links})
 
-    def _link_to(self, origin: StreamSource) -> Link | None:
-        return next((link for link in self._links if link.config == origin), None)
+    def _link_to(self, origin: StreamSource, mirror: bool) -> Link | None:
+        """The one that is there: the same words may have been a mirror's before."""
+        found = (it for it in self._links if it.config == origin and it.is_mirror is mirror)
+        return next(found, None)
 
     def appeared(self, name: str) -> None:
         for link in self._links:

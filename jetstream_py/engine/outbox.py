@@ -82,6 +82,7 @@ class Outbox:
         self._held: list[tuple[Publisher, Letter | Acks]] = []  # for the next commit
         self._flying: list[tuple[Publisher, Letter | Acks]] = []  # for the one under way
         self._scheduled = False
+        self._wanted = False  # another commit, when the one under way is done
         self._gathered = 0  # answers that waited when the loop last turned ...
         self._turns = 0  # ... and how often it was let turn
         self._skip = 0  # commits that are not to wait
@@ -143,7 +144,8 @@ class Outbox:
         self._scheduled = False
         store = self._store
         if store.busy or store.failed:
-            return  # the end of the commit under way looks again
+            self._wanted = True
+            return
         self._flying, self._held = self._held, []
         self.committing()
         if store.dirty:
@@ -158,8 +160,10 @@ class Outbox:
             self._failed(error)
             return
         self._release()
-        # A deleted stream goes in slices: the store may have more to do without being told.
-        if self._held or self._store.dirty:
+        # News may wait for it even if nothing was staged. And a deleted stream goes in slices: the store may
+        # have more to do without being told.
+        if self._wanted or self._held or self._store.dirty:
+            self._wanted = False
             self.commit_soon()
 
     def _release(self) -> None:

@@ -10,6 +10,10 @@ was at first, and what it delivers once more is known), and that takes the
 answers to its flow control as acks. They go through the outbox: a message leaves its origin when its copy
 is on disk.
 
+Somebody may have made the consumer beforehand, for those who may not make one (`consumer` in the
+configuration). Then it is not asked for but reset: it goes back to what was last acked, and says so. Nothing
+but such acks will do for it. It is left as it is when the feed ends.
+
 What arrives is put aside and worked on in the next tick, as the consumer that sends it may be in this
 process, in the middle of its loop; flow control bounds how much that is.
 """
@@ -23,10 +27,11 @@ import msgspec
 from jetstream_py import headers as hdr
 from jetstream_py import limits
 from jetstream_py.api.consumer_types import ConsumerConfig, DeliverPolicy
-from jetstream_py.api.errors import E
+from jetstream_py.api.errors import E, error
 from jetstream_py.api.types import ErrorBody, SequencePair
 from jetstream_py.engine.naming import short_hash
 from jetstream_py.store import Columns
+from jetstream_py.version import API_LEVEL
 
 if TYPE_CHECKING:
     from jetstream_py.engine.link import Link
@@ -88,7 +93,10 @@ class RemoteFeed:
         self._api = external.api if external is not None and external.api else API
         deliver = external.deliver if external is not None and external.deliver else "$JS"
         kind = "M" if link.is_mirror else "S"
+        self._given = link.config.consumer
         self._deliver = f"{deliver}.{kind}.{short_hash(shared.new_id())}"
+        if self._given is not None:
+            self._deliver = self._given.deliver_subject
         self._inbox = f"$JS.R.{short_hash(shared.new_id())}".encode()
         self._subs: list[Any] = [
             self._bus.subscribe(self._inbox, self._answered),
@@ -109,6 +117,9 @@ class RemoteFeed:
     def begin(self) -> None:
         """Ask for the consumer. Without an answer `_silent` asks again."""
         link = self._link
+        if self._given is not None:
+            self._reset(self._given.name)
+            return
         config = self._config()
         subject = f"{self._api}.CONSUMER.CREATE.{link.origin.name}.{config.name}"
         if config.filter_subject:
@@ -117,6 +128,15 @@ class RemoteFeed:
         known = link.intake.identity.encode()
         headers = hdr.extend(b"", (hdr.STREAM_IDENTITY, known)) if known else b""
         self._bus.publish(subject.encode(), body, self._inbox, headers)
+
+    def _reset(self, consumer: str) -> None:
+        headers = b""
+        if not self._link.is_mirror:
+            known = self._link.intake.identity.encode()
+            level = (hdr.REQUIRED_API_LEVEL, b"%d" % API_LEVEL)
+            headers = hdr.extend(b"", level, (hdr.STREAM_IDENTITY, known))
+        subject = f"{self._api}.CONSUMER.RESET.{self._link.origin.name}.{consumer}"
+        self._bus.publish(subject.encode(), b"", self._inbox, headers)
 
     def _config(self) -> ConsumerConfig:
         link = self._link
@@ -185,14 +205,31 @@ class RemoteFeed:
             link.error = answer.error
             link.lost(limits.FEED_SILENCE)
             return
+        self._acks = answer.config.ack_policy == "flow_control"
+        if self._given is not None and not self._acks:
+            fault = E.MIRROR_CONSUMER_REQUIRES_ACK_FC
+            link.error = error(fault if link.is_mirror else E.SOURCE_CONSUMER_REQUIRES_ACK_FC).body
+            link.lost(limits.FEED_SILENCE)
+            return
         link.error = None
         self._consumer = answer.name
-        self._acks = answer.config.ack_policy == "flow_control"
         self._dseq, self._seq = answer.delivered.consumer_seq, answer.delivered.stream_seq
         self.heard = self._shared.now()
         link.intake.meet((hdr.get(headers, hdr.STREAM_IDENTITY) or b"").decode())
         link.intake.begin_after(answer.ack_floor.stream_seq)  # the rest comes again
+        if self._given is not None:
+            self._forget_older()
         self._process()
+
+    def _forget_older(self) -> None:
+        """What the consumer had delivered before it was reset is not what it counts now."""
+        first = self._dseq + 1
+        for i in range(len(self._items) - 1, -1, -1):
+            delivery = parse_reply(self._items[i][1])
+            if delivery is not None and delivery.dseq == first:
+                del self._items[:i]
+                return
+        self._items.clear()
 
     # -- messages ----------------------------------------------------------------------------------
 
@@ -263,6 +300,6 @@ class RemoteFeed:
         self._watch.cancel()
         for sub in self._subs:
             self._bus.unsubscribe(sub)
-        if self._consumer and (deleted or not self._acks):
+        if self._consumer and self._given is None and (deleted or not self._acks):
             subject = f"{self._api}.CONSUMER.DELETE.{self._link.origin.name}.{self._consumer}"
             self._bus.publish(subject.encode(), b"")

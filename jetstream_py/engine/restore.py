@@ -114,18 +114,21 @@ class Restoration:
             raise ArchiveError("EOF")
         consumers = [self._checked(name, check) for name in self._consumers]
         store, state = self.store, self._state
-        if not store.messages and not store.last_seq and state.first_seq > 0:
-            store.start_at(state.first_seq)
+        if not store.messages and not store.last_seq:
+            store.start_at(max(state.first_seq, 1))
         if state.last_seq > store.last_seq:
             store.skip(state.last_seq - store.last_seq)
         return self._js.adopt(self.config, store, self._created, self._lifetimes, consumers)
 
     def _checked(self, name: str, check: CheckConsumer) -> consumer_record.Restored:
         found = consumer_record.read(self._consumers[name])
-        if (found.config.name or found.config.durable_name) != name:
+        config = found.config
+        if not (config.name or config.durable_name):
+            config = replace(config, name=name)
+        if (config.name or config.durable_name) != name:
             raise ArchiveError(f"the consumer {name!r} has another name inside")
         try:
-            checked = check(found.config)
+            checked = check(config)
         except ApiError as fault:
             raise ArchiveError(f"error adding consumer {name!r}: {fault.description}") from None
         # What a check notes there of the request would be of a request that nobody has made.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jetstream_py.limits import MAX_PAYLOAD
+from jetstream_py.limits import API_QUEUE, BUFFERED_BYTES, BUFFERED_MSGS, MAX_PAYLOAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,11 @@ class Settings:
     ack_v2: bool = False  # replies name domain and account, see `Consumers.reply_path`
     max_payload: int = MAX_PAYLOAD  # the server's, see `Consumer.burst`
     sync_interval: float = 0.0  # seconds, see `interval`; 0 is always
+    # what may wait, of each stream and of the API, see `inflow` and `request_queue`
+    max_buffered_msgs: int = BUFFERED_MSGS
+    max_buffered_size: int = BUFFERED_BYTES
+    request_queue_limit: int = API_QUEUE
+    info_queue_limit: int = API_QUEUE
     # limits of the server, 0 for none
     duplicate_window: int = 0  # nanoseconds
     max_ack_pending: int = 0

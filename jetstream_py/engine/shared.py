@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 Handler = Callable[[bytes, bytes, bytes, bytes, Any], bool | None]
 Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, headers, payload
 Collector = Callable[[list[Item]], None]
+# Of a traced message: the stream's name, the subject it arrived on (none: it was refused before), whether
+# nobody is interested in it, what refused it
+Outcome = tuple[str, bytes, bool, str]
+# Takes one that is traced, perhaps only traced. None: nothing can be told of it
+Teller = Callable[[Item, bool], Outcome | None]
 
 
 class Bus(Publisher, Protocol):
@@ -24,8 +29,9 @@ class Bus(Publisher, Protocol):
 
     def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
 
-    def collect(self, subject: bytes, collector: Collector, label: str = "") -> Any:
-        """Like `subscribe`, for many messages: those of a read come as one list."""
+    def collect(self, subject: bytes, collector: Collector, teller: Teller | None = None) -> Any:
+        """Like `subscribe`, for many messages: those of a read come as one list. What somebody traces goes
+        to the `teller`."""
         ...
 
     def unsubscribe(self, sub: Any) -> None: ...
@@ -105,6 +111,10 @@ class Shared:
         self.domain = engine.settings.domain
         self.ack_v2 = engine.settings.ack_v2
         self.max_payload = engine.settings.max_payload
+        self.max_buffered_msgs = engine.settings.max_buffered_msgs
+        self.max_buffered_size = engine.settings.max_buffered_size
+        self.warn = engine.warn
+        self.dropped = engine.drop
         self.atomic = engine.atomic
         self.fast = engine.fast
         # Set by the API, which knows how advisories look; the latter takes stream, batch and reason.

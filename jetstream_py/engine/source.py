@@ -20,6 +20,7 @@ from jetstream_py import headers as hdr
 from jetstream_py import limits
 from jetstream_py.engine import counter
 from jetstream_py.engine.intake import Intake
+from jetstream_py.store import Columns
 
 if TYPE_CHECKING:
     from jetstream_py.engine.origin import Origin
@@ -126,6 +127,23 @@ class SourceIntake(Intake):
             if stream.wants(name):
                 self._at.kept = seq
         self._at.seq = seq
+
+    def _copies(self, run: Columns) -> Columns:
+        stream = self._stream
+        first, now = stream.store.last_seq + 1, stream.shared.clock.now_ns()
+        value = self._origin.source_form(self._at.identity.encode())
+        alone = hdr.extend(b"", (hdr.STREAM_SOURCE, value))
+        made = Columns()
+        made.seqs, made.times = list(range(first, first + len(run))), [now] * len(run)
+        made.subjects, made.datas = self._renamed(run), run.datas
+        made.headers = [
+            self._signed(headers, seq, subject) if headers else alone % (seq, subject)
+            for seq, subject, headers in zip(run.seqs, run.subjects, run.headers, strict=True)
+        ]
+        return made
+
+    def _took(self, seq: int) -> None:
+        self._at.seq = self._at.kept = seq
 
     def _signed(self, headers: bytes, seq: int, subject: bytes) -> bytes:
         """With the header that names the origin; a copy of a copy names the last one only."""

@@ -27,20 +27,22 @@ from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.fast_batch import FastBatches
 from jetstream_py.engine.fast_reply import SUFFIX
+from jetstream_py.engine.inflow import Inflow
 from jetstream_py.engine.naming import short_hash
 from jetstream_py.engine.origin import Place
 from jetstream_py.engine.origins import Origins
 from jetstream_py.engine.purge import PurgeDone, Purges
 from jetstream_py.engine.republish import Republisher
 from jetstream_py.engine.schedule import PURGE, Schedules
+from jetstream_py.engine.traced import DUPLICATE, Probe, TraceOnly, shown
 from jetstream_py.engine.ttl import parse_ttl
 from jetstream_py.timers import Timer
 from jetstream_py.transforms.make import Transform, compile_transform
 
 if TYPE_CHECKING:
     from jetstream_py.api.types import StreamConfig
-    from jetstream_py.engine.shared import Item, Shared
-    from jetstream_py.store import Purge, StreamStore
+    from jetstream_py.engine.shared import Item, Outcome, Shared
+    from jetstream_py.store import Columns, Purge, StreamStore
 
 MAX_HEADERS = 65_535
 NO_LIMIT = 1 << 62
@@ -56,8 +58,10 @@ class Stream:
         self.store = store
         self.created_ns = created_ns
         self.dedupe = Dedupe(0)
+        self._inflow = Inflow(shared, config.name)
         self.consumers = Consumers(self)
         self.closed = False
+        self.probe: Probe | None = None  # while a traced message is published
         self._purges = Purges(self)
         self._batches = AtomicBatches(self)
         self._fast = FastBatches(self)
@@ -146,6 +150,15 @@ class Stream:
 
     def publish(self, items: list[Item]) -> None:
         """Messages on our subjects, from anybody."""
+        inflow, store = self._inflow, self.shared.store
+        if not (store.busy or inflow.tight):
+            self._take(items)
+        elif admitted := inflow.admit(items):
+            before = store.staged_bytes
+            self._take(admitted)
+            inflow.took(store.staged_bytes - before)
+
+    def _take(self, items: list[Item]) -> None:
         if self._runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
             if not any(headers) and self._store_run(subjects, replies, datas):
@@ -167,12 +180,16 @@ class Stream:
         self._publish_run(subjects, replies, datas)
         return True
 
-    def takes(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> bool:
+    def takes(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
+    ) -> bool:
         """Is every message small enough, and room for all of them?"""
         config, store = self.config, self.store
-        if 0 <= config.max_msg_size < max(map(len, datas)):
+        if 0 <= config.max_msg_size < max(map(len, datas)) + max(map(len, headers), default=0):
             return False
         size = store.run_size(subjects, datas)
+        if headers:
+            size += sum(map(len, headers)) + 4 * len(headers)
         if config.discard == "new" and (
             0 < config.max_msgs < store.messages + len(datas)
             or 0 < config.max_bytes < store.bytes + size
@@ -204,14 +221,28 @@ class Stream:
             if config.max_msgs_per_subject > 0:
                 for name in names:
                     self._enforce_subject(name)
+        self._appended(subjects)
+        return first
+
+    def take_copies(self, run: Columns) -> bool:
+        """Store messages of an origin that ask for nothing as a whole, if that can be done."""
+        if not self._runs or self.config.max_msgs_per_subject > 0 or self.shared.store.failed:
+            return False
+        if not self.takes(run.subjects, run.datas, run.headers if any(run.headers) else ()):
+            return False
+        self.store.append_columns(run)
+        self._appended(run.subjects)
+        return True
+
+    def _appended(self, subjects: Sequence[bytes]) -> None:
+        """A run is there."""
         self._last_id = b""
         if self.schedules:
             self.schedules.cancel(subjects)
         self._enforce_totals()
-        if config.max_age and self.expiry.age is None:
+        if self.config.max_age and self.expiry.age is None:
             self.expiry.arm_age()
-        shared.outbox.commit_soon()
-        return first
+        self.shared.outbox.commit_soon()
 
     def _publish(self, subject: bytes, reply: bytes, headers: bytes, data: bytes) -> None:
         """One message, whatever it asks for."""
@@ -225,6 +256,8 @@ class Stream:
         try:
             ack = publish(self.renamed(subject), headers, data)
         except ApiError as refusal:
+            if self.probe is not None:
+                self.probe.refused(refusal)
             self.shared.outbox.commit_soon()
             if wants_ack:
                 self._answer(reply, pub_ack_error(self.config.name, refusal))
@@ -232,6 +265,17 @@ class Stream:
         self.shared.outbox.commit_soon()
         if wants_ack:
             self._answer(reply, ack)
+
+    def publish_traced(self, item: Item, only: bool) -> Outcome | None:
+        """One message, and what became of it (see `traced`)."""
+        self.probe = probe = Probe(only)
+        try:
+            self.publish([item])
+        except TraceOnly:
+            pass
+        finally:
+            self.probe = None
+        return probe.outcome(self.config.name)
 
     def renamed(self, subject: bytes) -> bytes:
         """The subject that a message is stored under."""
@@ -257,6 +301,8 @@ class Stream:
                 due = check_expectations(self, subject, fields, data)
             msg_id = fields.get(hdr.MSG_ID, b"")
             if msg_id and (seen := self.dedupe.find(msg_id, self.shared.clock.now_ns())):
+                if self.probe is not None:
+                    self.probe.error = DUPLICATE
                 return self.ack_start + b'%d,"duplicate": true}' % seen
             self._check_last_id(fields.get(hdr.EXPECTED_LAST_MSG_ID))
             rollup = rollup_of(config, fields)
@@ -291,7 +337,10 @@ class Stream:
         size = self.store.size(subject, headers, data) if quota is not None else 0
         if quota is not None:
             quota.check_server(self, size)
-        if not self.wants(subject):
+        wanted = self.wants(subject)
+        if self.probe is not None:
+            self.probe.arrive(subject, wanted)
+        if not wanted:
             return self.skip(msg_id, ends, at)
         if not self.shared.store.room():
             raise error(10023)
@@ -423,7 +472,8 @@ class Stream:
 
     def _check_last_id(self, expected: bytes | None) -> None:
         if expected and self._last_id != expected:
-            raise error(10070, id=self._last_id.decode("utf-8", "replace"))
+            cause = f"last msgid mismatch: {shown(expected)} vs {shown(self._last_id)}"
+            raise error(10070, cause=cause, id=self._last_id.decode("utf-8", "replace"))
 
     def _check_discard_new(self, subject: bytes, headers: bytes, data: bytes, rollup: bool) -> None:
         config, store = self.config, self.store

@@ -88,9 +88,14 @@ class Unacked:
             self._hint(now + first, seqs)
 
     def redelivered(self, seq: int, now: int) -> None:
+        self._begin_anew(seq, now)
+
+    def _begin_anew(self, seq: int, now: int) -> None:
+        """The time for its ack begins now, if there is an end to it."""
         self.since[seq] = now
         self.touched.add(seq)
-        self._hint(now + self.wait(seq), (seq,))
+        if wait := self.wait(seq):
+            self._hint(now + wait, (seq,))
 
     def restore(self, seq: int, dseq: int, since: int) -> None:
         """What a journal says, in rising order."""
@@ -187,9 +192,7 @@ class Unacked:
 
     def extend(self, seq: int, now: int) -> None:
         """The client is still at it."""
-        self.since[seq] = now
-        self.touched.add(seq)
-        self._hint(now + self.wait(seq), (seq,))
+        self._begin_anew(seq, now)
 
     def queue(self, seq: int) -> None:
         """It goes out again, after those that are queued."""
@@ -208,8 +211,10 @@ class Unacked:
             _, _, seqs = heapq.heappop(due)
             self._hinted -= len(seqs)
             for seq in seqs:
-                since = self.since.get(seq, now)
-                if since + self.wait(seq) <= now and seq not in self._queued:
+                since = self.since.get(seq)
+                if since is None or seq in self._queued:
+                    continue
+                if since + self.wait(seq) <= now:
                     late.add(seq)
         return sorted(late)
 

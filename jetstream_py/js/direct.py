@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64decode
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -66,8 +66,16 @@ async def at_time(js: WireJetStream, stream: str, time_ns: int) -> Message:
         return await anext(reader)
 
 
-async def batch(js: WireJetStream, stream: str, query: Query) -> list[Message]:
-    """All answers to one request; empty when there are none."""
+class Batch(NamedTuple):
+    """Answers to one request: messages, how many are left, and for the newest of subjects as of when."""
+
+    messages: list[Message]
+    left: int = 0
+    up_to: int = 0
+
+
+async def batch(js: WireJetStream, stream: str, query: Query) -> Batch:
+    """All answers to one request. The server ends it early when it has sent enough bytes."""
     answers: asyncio.Queue[Received] = asyncio.Queue()
     inbox = await js.bus.inbox(answers.put_nowait)
     found: list[Message] = []
@@ -80,11 +88,28 @@ async def batch(js: WireJetStream, stream: str, query: Query) -> list[Message]:
                     answer = await answers.get()
             except TimeoutError:
                 raise RequestTimeout(f"a batch of {stream} does not end") from None
-            if answer.status in (END_OF_BATCH, NOT_FOUND):
-                return found
+            if answer.status == END_OF_BATCH:
+                left, up_to = map(answer.headers.get, ("Nats-Num-Pending", "Nats-UpTo-Sequence"))
+                return Batch(found, int(left or 0), int(up_to or 0))
+            if answer.status == NOT_FOUND:
+                return Batch(found)
             found.append(_message(answer))
     finally:
         await inbox.close()
+
+
+async def last_for(
+    js: WireJetStream, stream: str, subjects: Sequence[str], up_to_seq: int
+) -> list[Message]:
+    """The newest of each subject, all as of the same sequence, by as many requests as it takes."""
+    found: list[Message] = []
+    query: dict[str, object] = {"multi_last": list(subjects), "up_to_seq": up_to_seq}
+    while True:
+        part = await batch(js, stream, query)
+        found += part.messages
+        if not part.left or not part.messages:
+            return found
+        query |= {"seq": found[-1].seq + 1, "up_to_seq": part.up_to}
 
 
 def _json(query: Query) -> bytes:

@@ -37,6 +37,7 @@ MISSED: Final = 3  # ... and how many may fail to come
 INACTIVE: Final = 300.0  # seconds until the server forgets a consumer that nobody hears
 RETRY: Final = 1.0  # seconds until a consumer that could not be made is tried again
 CONTROL, UNAVAILABLE = 100, 503  # statuses
+THE_END: Final = Received("", "", {}, b"")
 
 
 class Start(NamedTuple):
@@ -95,6 +96,7 @@ class Reader:
         self.initial = 0  # messages that were there when it began
         self.left = 0  # those of what is there that have not come
         self.resumed = 0  # consumers that had to be made again
+        self.closed = False
 
     async def __aenter__(self) -> Self:
         await self._begin(self._start)
@@ -112,13 +114,15 @@ class Reader:
         return self
 
     async def __anext__(self) -> Message:
-        while (message := await self.step()) is None:
-            pass
-        return message
+        while not self.closed:
+            message = await self.step()
+            if message is not None:
+                return message
+        raise StopAsyncIteration
 
     async def existing(self) -> AsyncIterator[Message]:
         """What is there; ends where new messages would begin."""
-        while self.left:
+        while self.left and not self.closed:
             message = await self.step()
             if message is not None:
                 yield message
@@ -126,6 +130,8 @@ class Reader:
     async def step(self) -> Message | None:
         """Take what came next; None if that was no message."""
         received = await self._receive()
+        if self.closed:
+            return None
         if received is not None:
             if received.status:
                 if await self._control(received):
@@ -136,7 +142,14 @@ class Reader:
         return None
 
     async def close(self) -> None:
-        """Tell the server, too, so that nothing more comes."""
+        """Whoever iterates is at the end."""
+        if not self.closed:
+            self.closed = True
+            self._queue.put_nowait(THE_END)
+            await self._drop()
+
+    async def _drop(self) -> None:
+        """Tell the server, so that nothing more comes."""
         inbox, self._inbox = self._inbox, None
         if inbox is None:
             return
@@ -155,7 +168,7 @@ class Reader:
         if not self._queue.empty():
             return self._queue.get_nowait()
         if self._inbox is None:
-            raise Disconnected("the reader is closed")
+            raise Disconnected("a reader is used within `async with`")
         try:
             async with asyncio.timeout(HEARTBEAT * MISSED):
                 return await self._queue.get()
@@ -245,7 +258,7 @@ class Reader:
 
     async def _resume(self) -> None:
         """Another consumer behind the last message. A server that is away is waited for."""
-        await self.close()
+        await self._drop()
         self.resumed += 1
         start = Start.at_seq(self._last + 1) if self._last else self._start
         while True:

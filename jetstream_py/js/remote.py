@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jetstream_py.clock import SystemClock
 from jetstream_py.js.errors import (
     Disconnected,
+    InvalidName,
     JetStreamError,
     NoResponders,
     PayloadTooLarge,
@@ -108,6 +109,8 @@ def _translated(error: Exception, subject: str) -> Exception:
 
     if isinstance(error, errors.NoRespondersError):
         return NoResponders(f"nobody listens to {subject}")
+    if isinstance(error, errors.BadSubjectError):
+        return InvalidName(f"not a subject: {subject[:100]!r}")
     if isinstance(error, errors.MaxPayloadError):
         return PayloadTooLarge(str(error))
     if isinstance(error, TimeoutError | errors.TimeoutError):

@@ -43,7 +43,7 @@ class Watcher(Generic[T]):
         return self
 
     async def __anext__(self) -> T | None:
-        while True:
+        while not self._reader.closed:
             if not self._told and not self._reader.left:
                 self._told = True
                 return None
@@ -51,6 +51,7 @@ class Watcher(Generic[T]):
             found = None if message is None else self._meaning(message)
             if found is not None:
                 return found
+        raise StopAsyncIteration
 
     async def close(self) -> None:
         await self._reader.close()

@@ -46,7 +46,12 @@ class _Ack(msgspec.Struct, frozen=True):
     error: _Failure | None = None
 
 
+class _Answer(msgspec.Struct, frozen=True):
+    error: _Failure | None = None
+
+
 _ack = msgspec.json.Decoder(_Ack)
+_answer = msgspec.json.Decoder(_Answer)
 
 
 class WireJetStream:
@@ -101,9 +106,11 @@ class WireJetStream:
         try:
             ack = _ack.decode(answer.data)
         except msgspec.DecodeError:
-            raise ApiError(500, 0, f"no PubAck: {answer.data[:100]!r}") from None
+            ack = _Ack()
         if ack.error is not None:
             raise _error(ack.error)
+        if not ack.seq:  # somebody else listens there, too
+            raise ApiError(500, 0, f"no PubAck: {answer.data[:100]!r}")
         return PubAck(ack.stream, ack.seq, ack.duplicate, ack.domain)
 
     async def api(self, verb: str, body: object = None) -> dict[str, Any]:
@@ -114,7 +121,7 @@ class WireJetStream:
         data = msgspec.json.encode(body) if body is not None else b""
         answer = await self.bus.request(f"{self.prefix}.{verb}", data, NO_HEADERS, self.timeout)
         try:
-            failure = msgspec.json.decode(answer.data, type=_Ack).error if answer.data else None
+            failure = _answer.decode(answer.data).error
             if failure is None:
                 return msgspec.json.decode(answer.data, type=kind)
         except msgspec.DecodeError as error:
@@ -143,13 +150,12 @@ class WireJetStream:
         self, stream: str, subject: str, seq: int = 1, *, batch: int = 256, max_bytes: int = 0
     ) -> list[Message]:
         query = {"seq": seq, "next_by_subj": subject, "batch": batch, "max_bytes": max_bytes}
-        return await reads.batch(self, stream, query)
+        return (await reads.batch(self, stream, query)).messages
 
     async def last_for(
         self, stream: str, subjects: Sequence[str], *, up_to_seq: int = 0
     ) -> list[Message]:
-        query = {"multi_last": list(subjects), **({"up_to_seq": up_to_seq} if up_to_seq else {})}
-        return await reads.batch(self, stream, query)
+        return await reads.last_for(self, stream, subjects, up_to_seq)
 
     def read(
         self,

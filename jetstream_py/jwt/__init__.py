@@ -8,7 +8,7 @@ The server needs few names:
   `recheck(user)` why a connected user has to leave after an update, if it has to.
 * `expiry(user, now)`: when a connected user has to leave by itself.
 * `handle(mode, subject, payload, server)`: the `$SYS.REQ...CLAIMS...` services.
-* `is_activated(importer, import, exporter, now)`: may an account import what needs a token?
+* `activated_until(importer, import, exporter, now)`: how long may an account import what needs a token?
 * `callout`, `xkey`: requests to and answers from an auth callout service.
 
 The way of a token: `token` (text, signature) → `claims` (fields) → `checks`, `account_checks` (sense)
@@ -22,7 +22,7 @@ from jetstream_py.jwt.judge import Credentials, Refusal, expiry, is_revoked, use
 from jetstream_py.jwt.mode import OperatorMode
 from jetstream_py.jwt.resolver import Resolver
 from jetstream_py.jwt.services import Reply, handle
-from jetstream_py.jwt.trust import AccountError, Trust, is_activated
+from jetstream_py.jwt.trust import AccountError, Trust, activated_until
 
 __all__ = [
     "AccountError",
@@ -32,9 +32,9 @@ __all__ = [
     "Reply",
     "Resolver",
     "Trust",
+    "activated_until",
     "expiry",
     "handle",
-    "is_activated",
     "is_revoked",
     "user_from_jwt",
 ]

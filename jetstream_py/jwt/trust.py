@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from jetstream_py import nkey
 from jetstream_py.config.account_options import AccountOptions, Export, Import, Operator
 from jetstream_py.jwt.account_checks import account_issues, mapping_fault
@@ -79,21 +81,26 @@ class Trust:
         return account_of(claims, text)
 
 
-def is_activated(importer: str, wanted: Import, exporter: AccountOptions, now: float) -> bool:
-    """Does the import's token open the exporter's door? For exports with `token_required`."""
+def activated_until(
+    importer: str, wanted: Import, exporter: AccountOptions, now: float
+) -> float | None:
+    """The second from which the import's token does not open the exporter's door any more; None if it does
+    not even now. For exports with `token_required`."""
     try:
         token = read_activation(wanted.token)
     except TokenError:
-        return False
+        return None
     if token.iss != exporter.name and not (
         token.iss in exporter.signing_keys and token.nats.issuer_account == exporter.name
     ):
-        return False
-    return (
-        token.sub == importer
-        and not token.time_issues(now)
-        and not _is_revoked(_export_of(wanted, exporter), importer, token.iat)
-    )
+        return None
+    if (
+        token.sub != importer
+        or token.time_issues(now)
+        or _is_revoked(_export_of(wanted, exporter), importer, token.iat)
+    ):
+        return None
+    return float(token.exp + 1) if token.exp > 0 else math.inf
 
 
 def _is_revoked(export: Export | None, importer: str, issued: int) -> bool:

@@ -21,7 +21,7 @@ from jetstream_py.js.types import NO_HEADERS, Headers, Message, StreamInfo
 from jetstream_py.js.watch import Watcher
 from jetstream_py.js.wire import API_PREFIX
 from jetstream_py.kv.config import BucketStatus
-from jetstream_py.kv.entry import DEL, KV_OPERATION, PURGE, Entry, entry_of, operation_of
+from jetstream_py.kv.entry import DEL, KV_OPERATION, PURGE, PUT, Entry, entry_of, operation_of
 from jetstream_py.kv.errors import (
     KeyDeleted,
     KeyExists,
@@ -105,7 +105,7 @@ class KeyValue:
                 revision = await self._write(key, value, found.revision if found else 0)
             except WrongRevision:
                 continue
-            return await self.get(key, revision=revision)
+            return Entry(self.bucket, key, value, revision, self.js.now_ns(), PUT)
         raise TooManyConflicts(f"{key}: {tries} times somebody else was faster")
 
     async def delete(self, key: str, *, revision: int | None = None) -> None:

@@ -16,16 +16,18 @@ from collections.abc import Callable
 
 Item = tuple[bytes, bytes, bytes, bytes]  # subject, reply, header block, payload
 Sink = Callable[[list[Item]], None]
+Outcome = tuple[str, bytes, bool, str]  # stream, subject in it, no interest, error
+Teller = Callable[[Item, bool], Outcome | None]  # takes a traced message and tells its fate
 
 
 class Collector:
     """What one handler is to receive. Subscriptions of the same handler share it, and so their order."""
 
-    __slots__ = ("handler", "items", "label", "users")
+    __slots__ = ("handler", "items", "teller", "users")
 
-    def __init__(self, handler: Sink, label: str = "") -> None:
+    def __init__(self, handler: Sink, teller: Teller | None = None) -> None:
         self.handler = handler
-        self.label = label  # the stream's name
+        self.teller = teller
         self.items: list[Item] = []
         self.users = 0  # subscriptions that feed it
 

@@ -32,7 +32,7 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
     if (pub.guarded or route.guarded or not session.fast) and not _admit(session, pub, body):
         return False
     if session.traced is not None:
-        return _deliver_each(session, pub, body)
+        return deliver_each(session, pub, body)
     if route.collector is not None:
         _gather(session, route.plain[0], route.collector, pub, body)
         return True
@@ -53,7 +53,7 @@ def publish(session: Session, pub: Pub, body: bytes) -> bool:
             out.append(body)
         if receivers:
             return True
-    elif _deliver_each(session, pub, body):
+    elif deliver_each(session, pub, body):
         return True
     if pub.reply and session.connect.no_responders:
         _no_responders(session, pub)
@@ -73,7 +73,7 @@ def _publish_traced(session: Session, pub: Pub, body: bytes, traced: MsgTrace) -
     try:
         if not _admit(session, pub, body):
             return False
-        heard = _deliver_each(session, pub, body)
+        heard = deliver_each(session, pub, body)
         if not heard and pub.reply and session.connect.no_responders:
             _no_responders(session, pub)
         return heard
@@ -103,10 +103,9 @@ def _hand(session: Session, sub: Sub, handler: Handler, pub: Pub, body: bytes) -
     if collectors.filled:
         collectors.drain()
     client = session.behalf if session.internal else session
-    if session.traced is not None and pub.subject.startswith(proto.SERVER_SUBJECTS):
-        session.traced.served("$SYS", pub.subject, pub.subject)
-        if session.traced.only:
-            return True
+    traced = session.traced
+    if traced is not None and traced.served_here(pub.subject) and traced.only:
+        return False
     hdr = pub.hdr
     block, payload = (b"", body[:-1]) if hdr < 0 else (body[:hdr], body[hdr:-1])
     return handler(pub.subject, pub.reply, block, payload, client) is not False
@@ -125,7 +124,7 @@ def _admit(session: Session, pub: Pub, body: bytes) -> bool:
     return True
 
 
-def _deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
+def deliver_each(session: Session, pub: Pub, body: bytes) -> bool:
     """Receivers that need a look each: limits, no echo, no headers, traces."""
     delivered = False
     for sub in pub.route.plain:
@@ -171,16 +170,15 @@ def _deliver(session: Session, sub: Sub, pub: Pub, body: bytes) -> bool:
             pub = pub.renamed(sub.via.rename.to_local(pub.subject))
         sub = sub.via.sub
     refused = _held_back(session, sub, pub)
-    if session.traced is not None:
-        _note(session.traced, matched, pub, refused)
-        if session.traced.only and sub.handler is None:
-            return not refused
+    if session.traced is not None and not _note(session.traced, matched, pub, refused):
+        return not refused
     if refused:
         return False
     if sub.collector is not None:
         if session.traced is not None:
-            pub, body = _untraced(pub, body)
-        _gather(session, sub, sub.collector, pub, body)
+            _collect_traced(session, session.traced, matched, sub.collector, pub, body)
+        else:
+            _gather(session, sub, sub.collector, pub, body)
         return True
     if sub.handler is not None:
         return _hand(session, sub, sub.handler, pub, body)
@@ -212,6 +210,10 @@ def _held_back(session: Session, sub: Sub, pub: Pub) -> str:
         return msgtrace.NO_ECHO
     if sub.filter is not None and sub.filter(pub.subject):
         return msgtrace.DENIED
+    if pub.kept:
+        hidden = sub.session.hidden
+        if hidden is not None and hidden.denies(pub.subject, sub.queue):
+            return msgtrace.DENIED
     if sub.max and sub.msgs >= sub.max:
         return msgtrace.ENOUGH
     return ""
@@ -219,22 +221,36 @@ def _held_back(session: Session, sub: Sub, pub: Pub) -> str:
 
 def _untraced(pub: Pub, body: bytes) -> tuple[Pub, bytes]:
     """A message for a stream, which is not traced again whenever it is read."""
-    block = msgtrace.switched_off(body[: pub.hdr])
+    block = msgtrace.for_a_stream(body[: pub.hdr])
     stored = Pub(pub.subject, pub.reply, len(block), len(block) + pub.size - pub.hdr, b"")
     return stored, block + body[pub.hdr :]
 
 
-def _note(traced: MsgTrace, sub: Sub, pub: Pub, refused: str) -> None:
-    """Tell a trace about a receiver; `pub` has the receiver's subject. A service speaks for itself."""
+def _collect_traced(
+    session: Session, traced: MsgTrace, sub: Sub, collector: Collector, pub: Pub, body: bytes
+) -> None:
+    """One item for a collector that tells what became of it, unless the trace has ended before."""
+    pub, body = _untraced(pub, body)
+    if collector.teller is None or not (sub.via is None or sub.via.traced):
+        _gather(session, sub, collector, pub, body)
+        return
+    sub.msgs += 1
+    session.broker.collectors.drain()  # what came before it
+    item = pub.subject, pub.reply, body[: pub.hdr], body[pub.hdr : -1]
+    traced.collected(collector.teller(item, traced.only))
+
+
+def _note(traced: MsgTrace, sub: Sub, pub: Pub, refused: str) -> bool:
+    """Tell a trace about a receiver; `pub` has the receiver's subject. Services and collectors speak for
+    themselves. Does the receiver get the message, if nothing holds it back?"""
     if sub.via is not None:
         traced.exported(sub.via.account, pub.subject)
         if not sub.via.traced:
-            return
-    if sub.collector is not None:
-        if sub.collector.label:
-            traced.stored(sub.collector.label, pub.subject)
-    elif sub.handler is None:
-        traced.delivered(sub, refused)
+            return not traced.only
+    if sub.collector is not None or sub.handler is not None:
+        return True
+    traced.delivered(sub, refused)
+    return not traced.only
 
 
 def _no_responders(session: Session, pub: Pub) -> None:

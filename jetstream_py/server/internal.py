@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.server import delivery, series
-from jetstream_py.server.collect import Collector, Sink
+from jetstream_py.server.collect import Collector, Sink, Teller
 from jetstream_py.server.link import NO_LINK
-from jetstream_py.server.router import Kept, Pub
+from jetstream_py.server.router import Kept, Pub, Route
 from jetstream_py.server.session import Session
 from jetstream_py.server.sublist import Handler, Sub
 
@@ -44,13 +44,14 @@ class Internal:
         self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
-    def collect(self, subject: bytes, handler: Sink, label: str = "") -> Sub:
+    def collect(self, subject: bytes, handler: Sink, teller: Teller | None = None) -> Sub:
         """Like `subscribe`, but the handler gets everything that one read of a socket brought as one
-        list (see `collect`). Subjects of the same handler come in one list, too, in order."""
+        list (see `collect`). Subjects of the same handler come in one list, too, in order. What somebody
+        traces goes to the `teller`."""
         sub = Sub(self._session, subject, b"", b"")
         collector = self._collectors.get(handler)
         if collector is None:
-            collector = self._collectors[handler] = Collector(handler, label)
+            collector = self._collectors[handler] = Collector(handler, teller)
         collector.users += 1
         sub.collector = collector
         self._account.subscribe(sub)
@@ -74,9 +75,10 @@ class Internal:
         headers: bytes = b"",
         client: Session | None = None,
         traced: MsgTrace | None = None,
+        gather: bool = False,
     ) -> bool:
         """Deliver to whoever listens, on behalf of a client if there is one; written at the end of the
-        tick. Did anybody get it?"""
+        tick. Did anybody get it? What collectors are to `gather` waits for `hand_over`."""
         if not reply and traced is None and self._answer(subject, data, headers):
             return True
         pub = _pub(subject, reply, headers, data)
@@ -86,10 +88,15 @@ class Internal:
         session.behalf, session.traced = client, traced
         heard = delivery.publish(session, pub, b"%b%b\r" % (headers, data))
         session.behalf, session.traced = outer
-        self._broker.collectors.drain()
+        if not gather:
+            self._broker.collectors.drain()
         if self._broker.dirty:
             self._broker.flush_soon()
         return heard
+
+    def hand_over(self) -> None:
+        """What was gathered."""
+        self._broker.collectors.drain()
 
     def announce(self, subject: bytes, data: bytes, headers: bytes = b"") -> bool:
         """Something that the server has to say: nats-server writes these with an empty reply, that is
@@ -156,14 +163,17 @@ class Internal:
     ) -> int:
         """Messages that keep their subjects, for the listeners of `inbox`. How many had one."""
         route = self._account.router.inbox_route(inbox)
-        if route.simple and route.headers and len(route.plain) == 1 and not route.groups:
+        hidden = _hides_something(route)
+        if not hidden and route.simple and route.headers and _one(route):
             self._deliver_run(route.plain[0], subjects, replies, headers, datas)
             return len(datas)
+        send = delivery.deliver_each if hidden else delivery.publish
         heard = 0
         for message in zip(subjects, replies, headers, datas, strict=True):
             pub = _pub(*message, Kept)
-            pub.route = self._account.router.inbox_route(inbox)
-            if not delivery.publish(self._session, pub, b"%b%b\r" % message[2:]):
+            pub.route = route = self._account.router.inbox_route(inbox)
+            reached = send(self._session, pub, b"%b%b\r" % message[2:])
+            if not reached and not (route.plain or route.groups):  # else it may not see this one
                 break
             heard += 1
         self._broker.collectors.drain()
@@ -229,6 +239,17 @@ class Internal:
     def has_interest(self, subject: bytes) -> bool:
         route = self._account.router.route(subject)
         return bool(route.plain or route.groups)
+
+
+def _one(route: Route) -> bool:
+    return len(route.plain) == 1 and not route.groups
+
+
+def _hides_something(route: Route) -> bool:
+    """May some receiver not see all messages that keep their subjects?"""
+    return any(
+        sub.session.hidden is not None for subs in (route.plain, *route.groups) for sub in subs
+    )
 
 
 def _pub(subject: bytes, reply: bytes, headers: bytes, data: bytes, kind: type[Pub] = Pub) -> Pub:

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from jetstream_py import headers as header
-from jetstream_py.gotext import escape_json, rfc3339_nano, wire_text
+from jetstream_py.gotext import escape_json, rfc3339_nano, utf8
 from jetstream_py.subject import is_literal, is_valid
 
 if TYPE_CHECKING:
+    from jetstream_py.server.collect import Outcome
     from jetstream_py.server.router import Pub
     from jetstream_py.server.session import Session
     from jetstream_py.server.sublist import Sub
@@ -32,6 +33,10 @@ _PARENT: Final = b"traceparent"
 _SAMPLED: Final = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f][13579bdf]\Z")
 _OFF: Final = b"trace disabled"
 _TRUE: Final = (b"1", b"true", b"on")
+
+_SERVED: Final = (b"$JS.API.", b"$SYS.")
+_TAKEN: Final = (b"$JS.API.CONSUMER.MSG.NEXT.", b"$JS.API.DIRECT.GET.")
+_USER_INFO: Final = b"$SYS.REQ.USER.INFO"
 
 NO_ECHO: Final = "Not delivered because of no echo"
 ENOUGH: Final = "Not delivered because auto-unsubscribe exceeded"
@@ -47,15 +52,16 @@ class MsgTrace:
         self._block = block
         self._size = pub.size
         self._events: list[dict[str, object]] = []
+        self._silent = False
         self.only = (header.get(block, _ONLY) or b"").lower() in _TRUE
         self._entry = self._event(
             "in",
             **_who(session),
             acc=session.account.name,
-            subj=wire_text(pub.origin or pub.subject),
+            subj=utf8(pub.origin or pub.subject),
         )
         if pub.origin:
-            self._event("sm", to=wire_text(pub.subject))
+            self._event("sm", to=utf8(pub.subject))
 
     def _event(self, type_: str, **fields: object) -> dict[str, object]:
         now = self._session.broker.clock.now_ns()
@@ -74,34 +80,59 @@ class MsgTrace:
         fields: dict[str, object] = _who(receiver)
         if receiver.account is not self._session.account:
             fields["acc"] = receiver.account.name
-        fields["sub"] = wire_text(sub.subject)
+        fields["sub"] = utf8(sub.subject)
         if sub.queue:
-            fields["queue"] = wire_text(sub.queue)
+            fields["queue"] = utf8(sub.queue)
         if error:
             fields["error"] = error
         self._event("eg", **fields)
 
     def exported(self, account: str, subject: bytes) -> None:
-        self._event("se", acc=account, to=wire_text(subject))
+        self._event("se", acc=account, to=utf8(subject))
 
     def served(self, account: str, subject: bytes, target: bytes) -> None:
-        self._event("si", acc=account, **{"from": wire_text(subject)}, to=wire_text(target))
+        self._event("si", acc=account, **{"from": utf8(subject)}, to=utf8(target))
 
-    def stored(self, stream: str, subject: bytes) -> None:
-        self._event("js", stream=stream, subject=wire_text(subject))
+    def served_here(self, subject: bytes) -> bool:
+        """A request to the server, which is a service of the system account, unless a stream or a consumer
+        takes it."""
+        if not subject.startswith(_SERVED) or subject.startswith(_TAKEN):
+            return False
+        target = subject
+        if subject == _USER_INFO:
+            target = b"$SYS.REQ.USER.%b.INFO" % self._session.account.name.encode()
+        self.served("$SYS", subject, target)
+        return True
+
+    def collected(self, outcome: Outcome | None) -> None:
+        """A stream took it, or not. Of a message that waits for others nothing is told, nor reported."""
+        if outcome is None:
+            self._silent = True
+            return
+        stream, subject, no_interest, error = outcome
+        fields: dict[str, object] = {"stream": stream}
+        if subject:
+            fields["subject"] = utf8(subject)
+        if no_interest:
+            fields["nointerest"] = True
+        if error:
+            fields["error"] = error
+        self._event("js", **fields)
 
     # -- the report -------------------------------------------------------------------------------
 
     def send(self) -> None:
+        if self._silent:
+            return
         session = self._session
         names: dict[str, list[str]] = {}
         for line in self._block.split(b"\r\n")[1:]:
             name, colon, value = line.partition(b":")
             if colon:
-                names.setdefault(wire_text(name), []).append(wire_text(value.strip()))
+                names.setdefault(utf8(name), []).append(utf8(value.strip()))
         report = {
             "server": session.broker.server_block(),
-            "request": {"header": names, "msgsize": self._size},
+            "request": {"header": dict(sorted(names.items())), "msgsize": self._size},
             "events": self._events,
         }
         body, block = escape_json(msgspec.json.encode(report)), b""
@@ -133,6 +164,11 @@ def redirected(block: bytes, dest: bytes) -> bytes:
     if header.get(block, DEST) is None:
         return block
     return header.extend(header.without(block, DEST), (DEST, dest))
+
+
+def for_a_stream(block: bytes) -> bytes:
+    """The same as `switched_off`, for what is stored: there the header keeps its place."""
+    return block if header.get(block, DEST) is None else header.replaced(block, DEST, _OFF)
 
 
 def _account_dest(session: Session, block: bytes) -> bytes | None:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from jetstream_py.config.account_options import AccountOptions, AuthCallout, Import, User
-from jetstream_py.jwt import OperatorMode, expiry, handle, is_activated
+from jetstream_py.jwt import OperatorMode, activated_until, expiry, handle
 from jetstream_py.jwt import Refusal as JwtRefusal
 from jetstream_py.jwt.callout import House, Operated
 from jetstream_py.jwt.mode import CHANGED, GONE, REVOKED
@@ -20,6 +21,7 @@ from jetstream_py.server.auth import Ask, Attempt, Later, Refusal, Verdict
 if TYPE_CHECKING:
     from jetstream_py.server.broker import Broker
     from jetstream_py.server.session import Session
+    from jetstream_py.timers import Timer
 
 # Why connections are closed when their account changed.
 _REASONS = {
@@ -39,6 +41,7 @@ class OperatorPart:
         self.mode = mode
         self._sentinel = sentinel
         self._ends: dict[str, int] = {}  # the second at which an account's token ends
+        self._activations: dict[str, tuple[float, Timer]] = {}  # the first end of an importer's
 
     def serve(self) -> None:
         """Listen for changes of accounts, in the system account."""
@@ -86,7 +89,29 @@ class OperatorPart:
         return None if refusal is None else Refusal(refusal.reason, refusal.answer)
 
     def is_activated(self, importer: str, imported: Import, exporter: AccountOptions) -> bool:
-        return is_activated(importer, imported, exporter, self.mode.now())
+        now = self.mode.now()
+        until = activated_until(importer, imported, exporter, now)
+        if until is not None:
+            self._ends_at(importer, until, now)
+        return until is not None
+
+    def _ends_at(self, importer: str, until: float, now: float) -> None:
+        """Look at the imports again when the first of their activations has ended."""
+        before = self._activations.get(importer)
+        if until == math.inf or (before is not None and before[0] <= until):
+            return
+        if before is not None:
+            before[1].cancel()
+        timer = self._broker.timers.call_later(
+            until - now, lambda: self._activation_ended(importer)
+        )
+        self._activations[importer] = until, timer
+
+    def _activation_ended(self, importer: str) -> None:
+        del self._activations[importer]
+        account = self._broker.accounts.get(importer)
+        if account is not None:
+            account.connect(self._broker.accounts)
 
     def leaves_at(self, user: User, now: float) -> float | None:
         return expiry(user, now)

@@ -19,7 +19,7 @@ from typing import Final
 
 from jetstream_py import limits
 from jetstream_py.config.account_options import Permissions, Responses, Rule
-from jetstream_py.subject import covers, matches, overlap
+from jetstream_py.subject import covers, is_literal, matches, overlap
 
 Filter = Callable[[bytes], object]  # true for a subject that must not be delivered
 
@@ -92,6 +92,18 @@ class SubscribeRule:
             if _same_group(group, queue) and overlap(pattern, subject)
         ]
         return _compile_bytes(inside).match if inside else None
+
+    def touches(self, subject: bytes) -> bool:
+        """Does a wildcard contain something that is denied, to whichever group?"""
+        return not is_literal(subject) and any(
+            overlap(pattern, subject) for pattern, _ in self._deny
+        )
+
+    def denies(self, subject: bytes, queue: bytes) -> bool:
+        """For a message of a stream, which keeps its subject wherever it is delivered."""
+        return any(
+            matches(subject, pattern) and _same_group(group, queue) for pattern, group in self._deny
+        )
 
 
 class Grants:

@@ -120,7 +120,6 @@ RESERVED_REPLIES: Final = (b"_R_.", b"_GR_.", b"$GR.", b"$JS.ACK.")
 # Quick tests that may say yes too often.
 RESERVED_TOKENS: Final = tuple(name[:-1] for name in RESERVED_SUBJECTS)
 RESERVED_STARTS: Final = {name[:2] for name in RESERVED_REPLIES}
-SERVER_SUBJECTS: Final = (b"$JS.API.", b"$SYS.")  # where the server serves
 SYSTEM_QUEUE: Final = b"_sys_"
 INBOX: Final = b"_INBOX."  # where replies go: each subject is used once
 ACK: Final = b"$JS.ACK."  # where consumers get their acks: the same

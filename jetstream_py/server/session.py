@@ -21,7 +21,7 @@ from jetstream_py.server import ingest, proto
 from jetstream_py.server.auth import NOBODY
 from jetstream_py.server.connect import ConnectOptions, decode
 from jetstream_py.server.link import NO_LINK, Link
-from jetstream_py.server.permissions import Grants, PublishRule, Rights
+from jetstream_py.server.permissions import Grants, PublishRule, Rights, SubscribeRule
 from jetstream_py.server.proto import Fault
 from jetstream_py.server.router import Lines, Pub
 from jetstream_py.server.sublist import Sub
@@ -62,6 +62,7 @@ class Session:
         "grants",
         "headers",
         "held",
+        "hidden",
         "identity",
         "implicit_connect",
         "in_bytes",
@@ -113,6 +114,7 @@ class Session:
         self.rights: Rights | None = None
         self.publish_rule: PublishRule | None = None
         self.grants: Grants | None = None  # answers that it may give
+        self.hidden: SubscribeRule | None = None  # for messages that keep their subjects
         self.mapper: Mapper | None = account.mapper
         self.checked = self.mapper is not None  # there is a rule or a mapping for what it publishes
         self.traced: MsgTrace | None = None  # the message that is being delivered, see `msgtrace`
@@ -277,7 +279,7 @@ class Session:
                 return
             sub = self.subs[sid] = Sub(self, subject, queue, sid)
             if self.rights is not None and self.rights.subscribe is not None:
-                sub.filter = self.rights.subscribe.filter(subject, queue)
+                self._restrict(sub, self.rights.subscribe)
             self.account.subscriptions += 1
             self.account.subscribe(sub)
         self._ok()
@@ -298,6 +300,13 @@ class Session:
     def _has_right_to(self, subject: bytes, queue: bytes) -> bool:
         rights = self.rights
         return rights is None or rights.subscribe is None or rights.subscribe.allows(subject, queue)
+
+    def _restrict(self, sub: Sub, rule: SubscribeRule) -> None:
+        """Hold back what a subscription may contain and not give. From then on messages of streams are
+        looked at as well, on all subscriptions, as nats-server does."""
+        sub.filter = rule.filter(sub.subject, sub.queue)
+        if self.hidden is None and rule.touches(sub.subject):
+            self.hidden = rule
 
     def _has_most_subs(self, count: int) -> bool:
         most = self.broker.options.max_subscriptions
@@ -411,6 +420,7 @@ class Session:
         self.publish_rule = rights.publish if rights is not None else None
         responses = rights.responses if rights is not None else None
         self.grants = Grants(responses) if responses is not None else None
+        self.hidden = None
         self.checked = self.mapper is not None or self.publish_rule is not None
         self.awaiting_auth = False
         self.apply_options()
@@ -425,7 +435,7 @@ class Session:
                 suffix = f" (sid {proto.shown(sub.sid)})"
                 self._refuse_sub(proto.shown(sub.subject), sub.queue, sub.sid, suffix)
             elif self.rights is not None and self.rights.subscribe is not None:
-                sub.filter = self.rights.subscribe.filter(sub.subject, sub.queue)
+                self._restrict(sub, self.rights.subscribe)
             else:
                 sub.filter = None
 

@@ -18,6 +18,7 @@ from . import compact
 from .block import OVERHEAD, message_size
 from .bulk import Bulk
 from .checkpoint import Checkpointer
+from .columns import Columns
 from .directory import Directory
 from .doctor import Doctor
 from .group import Outcome, Work
@@ -160,13 +161,30 @@ class FileStream:
         self.tail.staged.extend(first, ts, subjects, datas)
         self.grown(first, first + n - 1, n, self.run_size(subjects, datas), ts)
         if not self.queues.active:
-            return first, self.table.add_run(subjects, first)
+            return first, self.table.add_run(subjects, range(first, first + n))
         table, oldest = self.table, self.queues
         for seq, subject in enumerate(subjects, first):
             previous = table.last.get(subject, 0)
             table.add(subject, seq)
             oldest.appended(table, subject, previous, seq)
         return first, set(subjects)
+
+    def append_columns(self, run: Columns) -> None:
+        seqs, subjects = run.seqs, run.subjects
+        if seqs[0] <= self.last_seq:
+            raise ValueError("sequences only rise")
+        self.tail.staged.join(run)
+        size = self.run_size(subjects, run.datas)
+        size += sum(4 + len(headers) for headers in run.headers if headers)
+        self.grown(seqs[0], seqs[-1], len(seqs), size, run.times[-1])
+        if not self.queues.active:
+            self.table.add_run(subjects, seqs)
+            return
+        table, oldest = self.table, self.queues
+        for seq, subject in zip(seqs, subjects, strict=True):
+            previous = table.last.get(subject, 0)
+            table.add(subject, seq)
+            oldest.appended(table, subject, previous, seq)
 
     def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         return self._bulk.replace_one(subject, headers, data, ts)

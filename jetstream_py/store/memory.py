@@ -156,7 +156,7 @@ class MemoryStream:
         rows = zip(seqs, repeat(ts), subjects, repeat(b""), datas, strict=False)
         self._all.update(zip(seqs, map(Message._make, rows), strict=True))
         self._order.extend(seqs)
-        names = self._table.add_run(subjects, first)
+        names = self._table.add_run(subjects, seqs)
         if len(names) == 1:
             self._seqs_of(subjects[0]).extend(seqs)
         else:
@@ -168,6 +168,10 @@ class MemoryStream:
         self.messages += n
         self.bytes += self.run_size(subjects, datas)
         return first, names
+
+    def append_columns(self, run: Columns) -> None:
+        for seq, ts, subject, headers, data in run.messages():
+            self.append(subject, headers, data, ts, seq)
 
     def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         before = list(self._by.get(subject, ()))

@@ -126,8 +126,8 @@ class SubjectTable:
             self.note(subject)
         last[subject] = seq
 
-    def add_run(self, subjects: Sequence[bytes], first: int) -> Collection[bytes]:
-        """`add` for messages numbered from `first` on; returns the distinct subjects."""
+    def add_run(self, subjects: Sequence[bytes], seqs: Sequence[int]) -> Collection[bytes]:
+        """`add` for messages in their order; returns the distinct subjects."""
         last, extra = self.last, self.extra
         n, name = len(subjects), subjects[0]
         counts = {name: n} if subjects.count(name) == n else Counter(subjects)
@@ -139,9 +139,9 @@ class SubjectTable:
                 if count > 1:
                     extra[name] = count - 1
         if len(counts) == 1:
-            last[name] = first + n - 1
+            last[name] = seqs[-1]
         else:
-            last.update(zip(subjects, range(first, first + n), strict=True))
+            last.update(zip(subjects, seqs, strict=True))
         return counts
 
     def note(self, subject: bytes) -> None:

@@ -78,6 +78,10 @@ class StreamStore(Protocol):
         follow without a gap) and the distinct subjects."""
         ...
 
+    def append_columns(self, run: Columns) -> None:
+        """`append` for many messages that have their sequences, which rise, and times."""
+        ...
+
     def replace(self, subject: Octets, headers: Octets, data: Octets, ts: int) -> int:
         """`append`, and what the subject had before goes."""
         ...

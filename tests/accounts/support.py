@@ -28,6 +28,7 @@ KINDS: tuple[Kind, ...] = (OURS,)
 VOLATILE = [
     (re.compile(r"_R_\.[0-9A-Za-z]{6}\.[0-9A-Za-z]{6}\.[0-9A-Za-z]{8}\.T"), "_R_.<id>.<server>.T"),
     (re.compile(r"_R_\.[0-9A-Za-z]{6}\.[0-9A-Za-z]{6}"), "_R_.<id>"),
+    (re.compile(r"(\$JS\.ACK(?:\.[^. ]+){5}\.)\d{19}"), r"\1<ts>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"), "<time>"),
     (re.compile(r'("(?:rtt|service|system|total|id|cid|seq)":)\d+'), r"\1<number>"),
     (re.compile(r'("(?:id|server|name)":)"[0-9A-Za-z]{22}"'), r'\1"<nuid>"'),
@@ -84,9 +85,11 @@ class Actor:
         """Note what has arrived since."""
         return self.say(b"", any_order)
 
-    def wait(self, count: int = 1) -> None:
+    def wait(self, count: int = 1) -> list[bytes]:
         """Wait for frames that the server sends in its own time, in an order of its own."""
-        self._heard([self._next() for _ in range(count)], True)
+        answers = [self._next() for _ in range(count)]
+        self._heard(answers, True)
+        return answers
 
     def answer(self, payload: bytes = b"") -> list[bytes]:
         """Publish to the reply subject of the latest message."""

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash import consumer_cuts, consumers, copies, cycles, kills, powercut, sizes
+from tests.crash import batches, consumer_cuts, consumers, copies, cycles, kills, powercut, sizes
 from tests.crash.trace import find_strace
 from tests.support.server import COMMANDS, KINDS, OURS, Kind
 
@@ -33,6 +33,8 @@ def main() -> None:
     if args.server == OURS:
         with tempfile.TemporaryDirectory() as directory:
             _consumers(args.cycles, args.seed, Path(directory))
+        with tempfile.TemporaryDirectory() as directory:
+            _batches(args.cycles, args.seed, Path(directory))
         with tempfile.TemporaryDirectory() as directory:
             _copies(args.copies, args.cycles, args.seed, Path(directory))
     if find_strace() is None:
@@ -88,13 +90,25 @@ def _consumers(count: int, seed: int, directory: Path) -> None:
     )
 
 
+def _batches(count: int, seed: int, directory: Path) -> None:
+    began = time.monotonic()
+    tally = batches.run(count, seed, directory)
+    seconds = time.monotonic() - began
+    print(
+        f"{tally.cycles} kills in batches in {seconds:.1f} s: {tally.sent} published (atomic, fast, "
+        f"counters, TTLs), {tally.heard} answers, all kept; {tally.kept} messages, no batch in part, "
+        "every sum right"
+    )
+
+
 def _copies(messages: int, count: int, seed: int, directory: Path) -> None:
     began = time.monotonic()
     tally = copies.run(messages, count, seed, directory)
     seconds = time.monotonic() - began
     print(
         f"{tally.kills} kills of mirrors and sources in {seconds:.1f} s: {tally.sent} published, "
-        f"{tally.kept} kept and copied, none missing, none doubled"
+        f"{tally.under_way} copies under way at a kill; {tally.kept} kept and copied, none missing, "
+        "none doubled"
     )
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from tests.crash.model import Broken, Rules, Snapshot, Stored
-from tests.support.raw import RawClient
+from tests.support.raw import TIMEOUT, RawClient
 from tests.support.wire import REQUESTER, frame_end, pub
 
 WINDOW = 128
@@ -17,11 +17,13 @@ NOT_FOUND = 10037
 BELOW = 8  # sequences before the first and after the last that are asked for too
 
 
-def connect(port: int, name: str) -> RawClient:
+def connect(
+    port: int, name: str, opening: bytes = REQUESTER, timeout: float = TIMEOUT
+) -> RawClient:
     """A connection whose answers come to `_INBOX.<name>.<token>`."""
-    client = RawClient(port)
+    client = RawClient(port, timeout=timeout)
     client.read_info()
-    client.send(REQUESTER + b"SUB _INBOX.%b.* 1\r\n" % name.encode())
+    client.send(opening + b"SUB _INBOX.%b.* 1\r\n" % name.encode())
     return client
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from jetstream_py import limits
 from jetstream_py.engine.audience import Audience
 from jetstream_py.engine.consumer import Consumer
+from jetstream_py.store import failpoints
 from jetstream_py.subject import matches
 from tests.engine.world import World
 
@@ -147,3 +149,30 @@ def test_with_too_many_subjects_everybody_is_woken(
     publishes = b"".join([b"PUB s.%d 1\r\nx\r\n" % i for i in (2, 4, 6, 8)])
     assert len(woken(world, monkeypatch, publishes)) == 10
     assert len(woken(world, monkeypatch, publishes[: len(publishes) // 2])) == 2
+
+
+def test_one_that_is_made_while_a_commit_runs_and_leaves_nothing_to_write(world: World) -> None:
+    world.create()
+    world.ask("s.0", b"1")
+    world.client.send(b"SUB d.0 d0\r\n")
+    world.store._inline = -1  # commits run in the thread
+    ready = threading.Event()
+
+    def hold() -> None:
+        ready.wait(30)
+
+    failpoints.arm("commit.before", hold)
+    try:
+        world.send("s.0", b"2")
+        while not world.store.busy:
+            world.turn()
+        config = {"deliver_subject": "d.0", "ack_policy": "none", "mem_storage": True}
+        body = {"stream_name": "S", "config": config}
+        world.send("$JS.API.CONSUMER.CREATE.S", json.dumps(body).encode())
+        for _ in range(8):
+            world.turn()
+    finally:
+        ready.set()
+        world.settle()
+        failpoints.disarm()
+    assert world.client.read().count(b"MSG s.0 d0 ") == 2

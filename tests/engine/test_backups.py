@@ -353,7 +353,10 @@ BAD = {
     "a state from nowhere": [Entry(b"state.json", 1, 0, b"", b'{"last_seq":-1}')],
     "no state": [Entry(b"s.a", 1, 1)],
     "a consumer that is none": [STATE, Entry(b"consumers/C", 1, 0, b"", b"{")],
-    "a consumer by another name": [STATE, Entry(b"consumers/C", 1, 0, b"", b'{"config":{}}')],
+    "a consumer by another name": [
+        STATE,
+        Entry(b"consumers/C", 1, 0, b"", b'{"config":{"name":"D"}}'),
+    ],
     "a consumer with a path": [
         STATE,
         Entry(b"consumers/../x", 1, 0, b"", b'{"config":{"name":"../x"}}'),

@@ -6,21 +6,15 @@ what the model refuses, which takes one message after the other and everything b
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from jetstream_py import limits
-from jetstream_py.store import failpoints, verify
 from tests.engine.batch_model import BatchModel, Part
-from tests.engine.test_machine import DATA, FAILURES, WINDOW
-from tests.engine.world import World
-from tests.store.support import TINY
+from tests.engine.histories import FAILURES, WINDOW, CrashingMachine, HistoryMachine, quick
+from tests.engine.test_machine import DATA
 
 BATCHES = st.sampled_from(["x", "y", "z"])
 PARTS = st.builds(
@@ -33,18 +27,7 @@ PARTS = st.builds(
 EMPTY_ACK = b"MSG _INBOX.a 1 0\r\n\r\n"
 
 
-class BatchMachine(RuleBasedStateMachine):
-    storage = ""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.path = Path(tempfile.mkdtemp(prefix="batches-"))
-        self.saved = {name: getattr(limits, name) for name in TINY}
-        for name, value in TINY.items():
-            setattr(limits, name, value)
-        self.world = World(self.path)
-        self.begin()
-
+class BatchMachine(HistoryMachine):
     def begin(self) -> None:
         self.model = BatchModel()
         config = {"allow_atomic": True, "allow_rollup_hdrs": True, "duplicate_window": WINDOW}
@@ -144,16 +127,8 @@ class BatchMachine(RuleBasedStateMachine):
             self.world.settle()
             assert self.world.answers() == []
 
-    # -- the server --------------------------------------------------------------------------------
-
-    @rule()
-    def restart(self) -> None:
-        self.world.close()
-        self.start_again()
-
-    def start_again(self) -> None:
-        self.world = World(self.path)
-        self.begin()
+    def recovered(self) -> None:
+        self.model.restart()
 
     @invariant()
     def stored(self) -> None:
@@ -169,33 +144,12 @@ class BatchMachine(RuleBasedStateMachine):
         assert atomic.count == len(self.model.open)
         assert (atomic.bytes == 0) is (not self.model.open)
 
-    def teardown(self) -> None:
-        failpoints.disarm()
-        self.world.close()
-        complaints = verify(str(self.path))
-        for name, value in self.saved.items():
-            setattr(limits, name, value)
-        shutil.rmtree(self.path)
-        assert complaints == []
-
 
 class MemoryMachine(BatchMachine):
     storage = "memory"
 
 
-class FileMachine(BatchMachine):
-    storage = "file"
-
-    def start_again(self) -> None:
-        assert verify(str(self.path)) == []
-        self.world = World(self.path)
-        self.model.restart()
-
-    @rule()
-    def crash(self) -> None:
-        self.world.crash()
-        self.start_again()
-
+class FileMachine(CrashingMachine, BatchMachine):
     @rule(
         point=st.sampled_from(sorted(FAILURES)),
         parts=st.lists(PARTS, min_size=2, max_size=12),
@@ -203,18 +157,12 @@ class FileMachine(BatchMachine):
     )
     def fail(self, point: str, parts: list[Part], exact: bool) -> None:
         """The group commit of a batch fails, then the process dies."""
-
-        def die() -> None:
-            raise OSError(5, "Input/output error")
-
         for seq, part in enumerate(parts[:-1], 1):
             self.send("f", seq, part)
         self.world.settle()
         self.world.client.read()
-        failpoints.arm(point, die)
-        self.send("f", len(parts), parts[-1], "1")
-        self.world.settle()
-        failpoints.disarm()
+        with self.failing(point):
+            self.send("f", len(parts), parts[-1], "1")
         if self.world.failure:
             assert self.world.answers() == []
             if FAILURES[point]:
@@ -226,13 +174,7 @@ class FileMachine(BatchMachine):
         self.start_again()
 
 
-QUICK = settings(
-    max_examples=25,
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-MemoryMachine.TestCase.settings = QUICK
-FileMachine.TestCase.settings = QUICK
+MemoryMachine.TestCase.settings = quick(25, 30)
+FileMachine.TestCase.settings = quick(25, 30)
 TestMemory: type = MemoryMachine.TestCase
 TestFile: type = FileMachine.TestCase

@@ -6,16 +6,12 @@ each message of its origins once, in order. What an origin gives away is in the 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
+from typing import ClassVar
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import rule
 
-from jetstream_py import limits
-from tests.engine.world import World
+from tests.engine.histories import CrashingMachine, HistoryMachine, quick
 from tests.store.support import TINY
 
 PICK = st.integers(0, 1 << 20)
@@ -23,18 +19,12 @@ ORIGINS = {"O": "limits", "P": "limits", "Q": "workqueue", "R": "interest"}
 SOURCES = [{"name": "O", "filter_subject": "O.1"}, {"name": "P"}]
 
 
-class CopyMachine(RuleBasedStateMachine):
+class CopyMachine(HistoryMachine):
     """Rules for copies of one kind of storage."""
 
-    storage = ""
+    tiny: ClassVar[dict[str, int]] = TINY | {"FEED_RUN": 7}
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.path = Path(tempfile.mkdtemp(prefix="copies-"))
-        self.saved = {name: getattr(limits, name) for name in (*TINY, "FEED_RUN")}
-        for name, value in (TINY | {"FEED_RUN": 7}).items():
-            setattr(limits, name, value)
-        self.world = World(self.path)
+    def begin(self) -> None:
         self.count = 0
         self.at_once: dict[int, tuple[int, bytes]] = {}  # what O had: times and payloads
         for name, retention in ORIGINS.items():
@@ -52,10 +42,7 @@ class CopyMachine(RuleBasedStateMachine):
         try:
             self.settled()
         finally:
-            self.world.crash()
-        for name, value in self.saved.items():
-            setattr(limits, name, value)
-        shutil.rmtree(self.path)
+            super().teardown()
 
     # -- what happens ------------------------------------------------------------------------------
 
@@ -91,9 +78,6 @@ class CopyMachine(RuleBasedStateMachine):
         self.world.pass_time(1)
         self.world.answers()
 
-    def again(self) -> None:
-        self.world = World(self.path, age=self.world.bench.clock.monotonic() + 1)
-
     # -- what must hold ----------------------------------------------------------------------------
 
     def note(self) -> None:
@@ -126,9 +110,7 @@ class CopyMachine(RuleBasedStateMachine):
             assert len(work) == world.js.streams[queue].store.last_seq
 
 
-class FileCopies(CopyMachine):
-    storage = "file"
-
+class FileCopies(CrashingMachine, CopyMachine):
     @rule()
     def crash(self) -> None:
         """What no commit has taken is gone: its sequences will be used again."""
@@ -136,7 +118,7 @@ class FileCopies(CopyMachine):
             self.world.turn(0.0005)
         self.note()
         self.world.crash()
-        self.again()
+        self.start_again(away=1)
         last = self.world.js.streams["O"].store.last_seq
         self.at_once = {seq: what for seq, what in self.at_once.items() if seq <= last}
 
@@ -145,20 +127,14 @@ class FileCopies(CopyMachine):
         self.world.settle()
         self.note()
         self.world.close()
-        self.again()
+        self.start_again(away=1)
 
 
 class MemoryCopies(CopyMachine):
     storage = "memory"
 
 
-HISTORIES = settings(
-    max_examples=10,
-    stateful_step_count=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-FileCopies.TestCase.settings = HISTORIES
-MemoryCopies.TestCase.settings = HISTORIES
+FileCopies.TestCase.settings = quick(10, 20)
+MemoryCopies.TestCase.settings = quick(10, 20)
 TestFile: type = FileCopies.TestCase
 TestMemory: type = MemoryCopies.TestCase

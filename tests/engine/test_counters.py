@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError
 from jetstream_py.engine import counter
-from jetstream_py.store import failpoints
+from tests.engine.histories import FAILURES, CrashingMachine, quick
 from tests.engine.world import World
 
 SUBJECTS = st.sampled_from(["s.a", "s.b", "s.c"])
@@ -37,13 +35,10 @@ def value(message: dict[str, Any]) -> int:
     return int(total["val"])
 
 
-class CounterMachine(RuleBasedStateMachine):
+class CounterMachine(CrashingMachine):
     """Publishers of increments, messages that go, a server that goes: the sums are those of the model."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.path = Path(tempfile.mkdtemp(prefix="counters-"))
-        self.world = World(self.path)
+    def begin(self) -> None:
         self.histories: dict[str, list[tuple[int, int]]] = {}  # subject -> sequences and sums
         self.ids: dict[str, int] = {}
         self.seq = 0
@@ -98,33 +93,23 @@ class CounterMachine(RuleBasedStateMachine):
         self.histories.pop(subject, None)
         self.world.ask("$JS.API.STREAM.PURGE.S", json.dumps({"filter": subject}).encode())
 
-    @rule(crash=st.booleans())
-    def restart(self, crash: bool) -> None:
-        self.world.crash() if crash else self.world.close()
-        self.begin_again()
-
-    def begin_again(self) -> None:
+    def recovered(self) -> None:
         """Ids are read from the messages that are there."""
-        self.world = World(self.path)
         there = {seq for history in self.histories.values() for seq, _ in history}
         self.ids = {msg_id: seq for msg_id, seq in self.ids.items() if seq in there}
 
-    @rule(
-        subject=SUBJECTS, number=NUMBERS, point=st.sampled_from(["commit.before", "commit.after"])
-    )
-    def crash_in_a_commit(self, subject: str, number: str, point: str) -> None:
-        def fail() -> None:
-            raise OSError("the disk is gone")
-
-        failpoints.arm(point, fail)
-        self.world.send(subject, b"", f"Nats-Incr: {number}")
-        self.world.settle()
-        failpoints.disarm()
-        assert self.world.answers() == []
+    @rule(subject=SUBJECTS, number=NUMBERS, point=st.sampled_from(sorted(FAILURES)))
+    def fail(self, subject: str, number: str, point: str) -> None:
+        with self.failing(point):
+            self.world.send(subject, b"", f"Nats-Incr: {number}")
+        if not self.world.failure:  # without need of that place
+            assert self.world.answers() == [self.stored(subject, number)]
+        else:
+            assert self.world.answers() == []
+            if FAILURES[point]:
+                self.stored(subject, number)
         self.world.crash()
-        self.begin_again()
-        if point == "commit.after":
-            self.stored(subject, number)
+        self.start_again()
 
     @invariant()
     def sums(self) -> None:
@@ -134,18 +119,8 @@ class CounterMachine(RuleBasedStateMachine):
                 message = self.world.ask("$JS.API.STREAM.MSG.GET.S", body)["message"]
                 assert (message["seq"], value(message)) == history[-1]
 
-    def teardown(self) -> None:
-        failpoints.disarm()
-        self.world.close()
-        shutil.rmtree(self.path)
 
-
-CounterMachine.TestCase.settings = settings(
-    max_examples=10,
-    stateful_step_count=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+CounterMachine.TestCase.settings = quick(10, 15)
 TestCounters = CounterMachine.TestCase
 
 

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
-import tempfile
 from collections import Counter
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
-from jetstream_py import limits
-from jetstream_py.store import failpoints, verify
+from tests.engine.histories import FAILURES, WINDOW, CrashingMachine, HistoryMachine, quick
 from tests.engine.model import Limits, StreamModel
-from tests.engine.world import World
-from tests.store.support import TINY
 
 SUBJECTS = st.sampled_from(["s.a", "s.b", "s.a.x", "s.c.1", "s.c.2", "s.c.3"])
 PATTERNS = st.sampled_from(["", ">", "s.a", "s.*", "s.c.>", "s.nobody", "*.c.*"])
@@ -37,30 +30,10 @@ LIMITS = st.builds(
     max_msgs_per_subject=st.sampled_from([-1, -1, 1, 3]),
     discard=st.sampled_from(["old", "old", "new"]),
 )
-# Where a commit may fail, and whether what it wrote is there afterwards.
-FAILURES: Final = {
-    "commit.begin": False,
-    "commit.blocks": False,
-    "commit.checkpoint": False,
-    "commit.before": False,
-    "commit.after": True,
-}
-WINDOW: Final = 3_600_000_000_000
 
 
-class StreamMachine(RuleBasedStateMachine):
-    """Rules for any stream; `storage` is the backend's."""
-
-    storage = ""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.path = Path(tempfile.mkdtemp(prefix="engine-"))
-        self.saved = {name: getattr(limits, name) for name in TINY}
-        for name, value in TINY.items():
-            setattr(limits, name, value)
-        self.world = World(self.path)
-        self.begin()
+class StreamMachine(HistoryMachine):
+    """Rules for any stream."""
 
     def begin(self) -> None:
         self.model = StreamModel(self.storage)
@@ -127,16 +100,8 @@ class StreamMachine(RuleBasedStateMachine):
             data = base64.b64decode(found.get("data", ""))
             assert (found["subject"], data) == (known.subject, known.data)
 
-    # -- the server --------------------------------------------------------------------------------
-
-    @rule()
-    def restart(self) -> None:
-        self.world.close()
-        self.start_again()
-
-    def start_again(self) -> None:
-        self.world = World(self.path)
-        self.begin()
+    def recovered(self) -> None:
+        self.model.restart()
 
     @invariant()
     def state(self) -> None:
@@ -148,45 +113,18 @@ class StreamMachine(RuleBasedStateMachine):
         assert state.get("subjects", {}) == Counter(m.subject for m in model.all.values())
         assert state.get("deleted", []) == model.deleted()
 
-    def teardown(self) -> None:
-        failpoints.disarm()
-        self.world.close()
-        complaints = verify(str(self.path))
-        for name, value in self.saved.items():
-            setattr(limits, name, value)
-        shutil.rmtree(self.path)
-        assert complaints == []
-
 
 class MemoryMachine(StreamMachine):
     storage = "memory"
 
 
-class FileMachine(StreamMachine):
-    storage = "file"
-
-    def start_again(self) -> None:
-        assert verify(str(self.path)) == []
-        self.world = World(self.path)
-        self.model.restart()
-
-    @rule()
-    def crash(self) -> None:
-        self.world.crash()
-        self.start_again()
-
+class FileMachine(CrashingMachine, StreamMachine):
     @precondition(lambda self: self.model.all)
     @rule(point=st.sampled_from(sorted(FAILURES)), subject=SUBJECTS, data=DATA)
     def fail(self, point: str, subject: str, data: bytes) -> None:
         """The commit of a publish fails, then the process dies."""
-
-        def die() -> None:
-            raise OSError(5, "Input/output error")
-
-        failpoints.arm(point, die)
-        self.world.send(subject, data)
-        self.world.settle()
-        failpoints.disarm()
+        with self.failing(point):
+            self.world.send(subject, data)
         if self.world.failure:
             assert self.world.answers() == []
             if FAILURES[point]:
@@ -199,13 +137,7 @@ class FileMachine(StreamMachine):
         self.start_again()
 
 
-QUICK = settings(
-    max_examples=25,
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-MemoryMachine.TestCase.settings = QUICK
-FileMachine.TestCase.settings = QUICK
+MemoryMachine.TestCase.settings = quick(25, 30)
+FileMachine.TestCase.settings = quick(25, 30)
 TestMemory: type = MemoryMachine.TestCase
 TestFile: type = FileMachine.TestCase

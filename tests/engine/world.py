@@ -41,13 +41,19 @@ class Ticking:
         loop = self.bench.loop
         loop.call_later(seconds, loop.stop) if seconds else loop.call_soon(loop.stop)
         loop.run_forever()
+        assert not self.bench.faults, self.bench.faults
 
 
 class World(Ticking):
     """A broker with JetStream on a directory; `client` speaks the wire protocol to it."""
 
-    def __init__(self, path: Path, sync_interval: float = 0.0, age: float = 0.0) -> None:
-        """`age` is what the clock has run before: time goes on while a server is away."""
+    ids = count(1)  # they differ after a restart, as they do in life
+
+    def __init__(
+        self, path: Path, sync_interval: float = 0.0, age: float = 0.0, **settings: Any
+    ) -> None:
+        """`age` is what the clock has run before: time goes on while a server is away. The rest is what a
+        configuration may say."""
         self.bench = Bench()
         self.bench.clock.advance(age)
         broker = self.bench.broker
@@ -56,15 +62,14 @@ class World(Ticking):
         self.store = Store(str(path), wake, lazy=sync_interval > 0)
         bus = Internal(broker, broker.default_account)
         soon = self.bench.loop.call_soon
-        ids = count(1)
         self.engine = Engine(
             self.store,
             broker.clock,
             broker.timers,
             soon,
             self._failed,
-            new_id=lambda: f"ID{next(ids)}",
-            settings=Settings(sync_interval=sync_interval),
+            new_id=lambda: f"ID{next(self.ids)}",
+            settings=Settings(sync_interval=sync_interval, **settings),
         )
         self.js = JetStream(self.engine, bus)
         self.js.enable(Allowance())

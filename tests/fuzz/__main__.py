@@ -5,7 +5,7 @@
 --case S      replay one seed and show it
 --collected   conversations with collectors instead: runs of publishes to streams
 --consumers N histories of streams with consumers, of each kind (default 100)
---permissions N cases of users, rules and ways (default 50,000)
+--permissions N cases of users, rules and ways (default 50,000), and a tenth of stories with streams
 --atheris S   coverage-guided, for S seconds (needs the `fuzz` extra)
 """
 
@@ -21,6 +21,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.engine.test_consumer_machine import MACHINES, QUICK
 from tests.fuzz import protocol
+from tests.security import stream_paths
 from tests.server.permission_paths import cases, check
 
 SLICE = 20_000
@@ -72,6 +73,16 @@ def permissions(count: int) -> None:
     began = time.monotonic()
     given(cases)(settings(max_examples=count, deadline=None, database=None)(check))()
     print(f"permissions: {count} cases, {time.monotonic() - began:.0f} s", flush=True)
+    began, stories = time.monotonic(), max(1, count // 10)
+    with stream_paths.house() as house:
+
+        @settings(max_examples=stories, deadline=None, database=None)
+        @given(stream_paths.cases)
+        def play(case: stream_paths.Case) -> None:
+            stream_paths.check(house, case)
+
+        play()
+    print(f"permissions: {stories} stories, {time.monotonic() - began:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

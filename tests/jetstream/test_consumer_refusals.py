@@ -353,6 +353,8 @@ def test_work_queue_has_one_consumer_for_a_message(js: JetStream) -> None:
 SUBJECTS: list[tuple[str, str, Json, int]] = [
     ("CON-006", "CREATE.S.C", {"durable_name": "D"}, 10017),
     ("CON-006", "DURABLE.CREATE.S.C", {"durable_name": "D"}, 10017),
+    ("CON-078", "CREATE.S.C", {"name": "C", "durable_name": "D"}, 10017),
+    ("CON-078", "DURABLE.CREATE.S.C", {"name": "C", "durable_name": "D"}, 10017),
     ("CON-007", "CREATE.S", {"durable_name": "D"}, 10020),
     ("CON-008", "DURABLE.CREATE.S.C", {"name": "C"}, 10018),
     ("CON-009", "CREATE.S.C.s.a", {"filter_subject": "s.b"}, 10131),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from nats.js import JetStreamContext
@@ -160,5 +161,73 @@ def test_buckets(js: JetStream) -> None:
         assert names == ["KV_B"]
         assert await context.delete_key_value("B") is True
         await refused(js, context.key_value("B"), BucketNotFoundError)
+
+    run(js, story)
+
+
+@scenario("KV-016")
+def test_keys_expire(js: JetStream) -> None:
+    async def story(context: JetStreamContext) -> None:
+        kv = await context.create_key_value(bucket="B", ttl=0.5, history=3)
+        await kv.put("a", b"1")
+        await kv.put("a", b"2")
+        assert (await kv.get("a")).revision in (1, 2)
+        while (await context.stream_info("KV_B")).state.messages:
+            await asyncio.sleep(0.05)
+        await refused(js, kv.get("a"), KeyNotFoundError)
+        await refused(js, kv.keys(), NoKeysError)
+        assert await kv.create("a", b"3") == 3
+
+    run(js, story)
+
+
+@scenario("KV-019")
+def test_a_mirror_of_a_bucket_is_read(js: JetStream) -> None:
+    """By the names of its origin, whether the reader asks the mirror or the origin."""
+
+    async def story(context: JetStreamContext) -> None:
+        kv = await context.create_key_value(bucket="B", history=5)
+        await kv.put("a", b"1")
+        await kv.put("a", b"2")
+        await kv.delete("b")
+        js.create("KV_M", mirror={"name": "KV_B"}, mirror_direct=True, max_msgs_per_subject=5)
+        js.settled("KV_M", messages=3)
+        mirrored = await context.key_value("M")
+        mirrored._pre = "$KV.B."  # as clients that know mirrors do
+        js.note([entry(await mirrored.get("a")), entry(await mirrored.get("a", revision=1))])
+        await refused(js, mirrored.get("b"), KeyNotFoundError)
+        await refused(js, mirrored.get("c"), KeyNotFoundError)
+        js.note([short(each) for each in await mirrored.history("a")])
+        await kv.put("a", b"3")
+        js.settled("KV_M", messages=4)
+        assert (await mirrored.get("a")).value == b"3"
+
+    run(js, story)
+    js.direct("KV_M", last_by_subj="$KV.B.a")
+
+
+@scenario("KV-020")
+def test_a_bucket_of_buckets(js: JetStream) -> None:
+    """Keys of its sources are its own keys, of all or of some; it may be written to as well."""
+
+    async def story(context: JetStreamContext) -> None:
+        for bucket in ("B", "C"):
+            kv = await context.create_key_value(bucket=bucket)
+            await kv.put("a", bucket.encode())
+            await kv.put(f"only.{bucket}", b"x")
+        sources = [
+            {"name": "KV_B", "subject_transforms": [{"src": "$KV.B.>", "dest": "$KV.S.>"}]},
+            {"name": "KV_C", "subject_transforms": [{"src": "$KV.C.only.>", "dest": "$KV.S.c.>"}]},
+        ]
+        config = {"subjects": ["$KV.S.>"], "max_msgs_per_subject": 1, "allow_direct": True}
+        js.ask("STREAM.CREATE.KV_S", {"name": "KV_S", "sources": sources, **config})
+        js.until(lambda: js.ask("STREAM.INFO.KV_S")["state"]["messages"] == 3)
+        kv = await context.key_value("S")
+        assert sorted(await kv.keys()) == ["a", "c.C", "only.B"]
+        assert [(await kv.get(key)).value for key in ("a", "c.C")] == [b"B", b"x"]
+        await kv.put("a", b"own")
+        assert (await kv.get("a")).value == b"own"
+        # Which source is first is chance.
+        js.note(js.ask("STREAM.INFO.KV_S", {"subjects_filter": ">"})["state"]["subjects"])
 
     run(js, story)

@@ -147,3 +147,20 @@ def test_sealing(js: JetStream) -> None:
         assert await context.delete_object_store("O") is True
 
     run(js, story)
+
+
+@scenario("OBJ-016")
+def test_a_store_may_be_compressed(js: JetStream) -> None:
+    async def story(context: JetStreamContext) -> None:
+        subjects = ["$O.O.C.>", "$O.O.M.>"]
+        config = {"subjects": subjects, "discard": "new", "allow_rollup_hdrs": True}
+        made = js.create("OBJ_O", compression="s2", allow_direct=True, **config)
+        assert made["config"]["compression"] == "s2"
+        store = await context.object_store("O")
+        js.note(fact(await store.put("big", BIG)))
+        assert (await store.get("big")).data == BIG
+        js.update("OBJ_O", compression="none", allow_direct=True, **config)
+        assert (await store.get("big")).data == BIG
+        js.create_refused("OBJ_P", compression="gzip")
+
+    run(js, story)

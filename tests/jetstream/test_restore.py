@@ -196,6 +196,19 @@ def test_consumers(js: JetStream) -> None:
                 assert new[place][key] == old[place][key]
 
 
+@scenario("MSG-047")
+def test_consumer_without_a_name(js: JetStream) -> None:
+    """Its archive has the name that the server gave it."""
+    js.create("S", subjects=["s.>"])
+    config = {"ack_policy": "explicit", "inactive_threshold": 100_000_000_000}
+    given = js.ask("CONSUMER.CREATE.S", {"stream_name": "S", "config": config})["name"]
+    made = backup(js, "S")
+    js.delete("S")
+    restore(js, "S", made.request, made.data)
+    consumers = js.ask("CONSUMER.LIST.S")["consumers"]
+    assert [(it["name"], it["config"]["name"]) for it in consumers] == [(given, given)]
+
+
 @own_server(
     "MSG-046",
     config="""

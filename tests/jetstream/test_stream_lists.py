@@ -172,3 +172,21 @@ def test_a_deleted_stream_leaves_nothing_to_its_successor(js: JetStream, storage
     js.delete("S")
     assert js.create("S", storage=storage)["state"]["last_seq"] == 0
     assert js.publish("S", b"x", {"Nats-Msg-Id": "1"}) == {"stream": "S", "seq": 1}
+
+
+@scenario("STR-097")
+def test_pages_of_subjects(js: JetStream) -> None:
+    """100,000 to a page."""
+    js.create("S", subjects=["s.*"], storage="memory")
+    js.client.send(b"".join(b"PUB s.%d 0\r\n\r\n" % i for i in range(100_002)))
+    js.until(lambda: js.ask("STREAM.INFO.S")["state"]["messages"] == 100_002)
+    found: set[str] = set()
+    for offset, count in ((0, 100_000), (100_000, 2), (100_002, 0)):
+        body = {"subjects_filter": ">", "offset": offset}
+        answer = js.ask("STREAM.INFO.S", body)
+        page = answer["state"].get("subjects") or {}
+        js.note([answer[key] for key in ("total", "offset", "limit")])
+        assert len(page) == count
+        assert not found & page.keys()
+        found |= page.keys()
+    assert len(found) == 100_002

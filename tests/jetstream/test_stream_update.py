@@ -181,3 +181,39 @@ def test_a_lower_limit_applies_at_once(js: JetStream, storage: str, limit: Json)
     js.publish_all("s.1", "s.2", "s.1", "s.2", "s.3")
     js.update("S", subjects=["s.*"], storage=storage, **limit)
     js.state("S", subjects_filter=">", deleted_details=True)
+
+
+@scenario()
+def test_limits_for_consumers_that_are_there(js: JetStream) -> None:
+    """They may not be lowered below what a consumer has; one that is negative is none."""
+    limits = {"inactive_threshold": 50 * SECOND, "max_ack_pending": 10}
+    js.create("S", subjects=["s.>"], consumer_limits=limits)
+    small = {"inactive_threshold": SECOND * 40, "max_ack_pending": 5}
+    for name, config in (("usual", {}), ("small", small)):
+        named: Json = {"name": name, "durable_name": name, "ack_policy": "explicit", **config}
+        js.ok(f"CONSUMER.CREATE.S.{name}", {"stream_name": "S", "config": named})
+    for changed in (
+        {"inactive_threshold": 45 * SECOND},
+        {"max_ack_pending": 5, "inactive_threshold": 60 * SECOND},
+    ):
+        js.update_refused("S", subjects=["s.>"], consumer_limits=limits | changed)
+    js.update_refused("S", subjects=["s.>"], storage="memory", consumer_limits=changed)
+    js.create("T", subjects=["t.>"])
+    js.update_refused("S", subjects=["t.>"], consumer_limits=changed)
+    js.update("S", subjects=["s.>"], consumer_limits={"max_ack_pending": 10})
+    js.update("S", subjects=["s.>"], consumer_limits={"inactive_threshold": -1})
+    named = {"name": "n", "durable_name": "n", "ack_policy": "explicit"}
+    js.ok("CONSUMER.CREATE.S.n", {"stream_name": "S", "config": named})
+    assert js.ok("CONSUMER.INFO.S.n")["config"]["inactive_threshold"] == -1
+
+
+@scenario()
+def test_a_mirror_becomes_a_stream_with_sources(js: JetStream) -> None:
+    """Even of the same origin: what was mirrored stays, and all comes once more."""
+    js.create("O", subjects=["o"])
+    js.publish_all("o", "o")
+    js.create("M", mirror={"name": "O"})
+    js.settled("M", messages=2)
+    js.ask("STREAM.UPDATE.M", {"name": "M", "sources": [{"name": "O"}]})
+    js.settled("M", messages=4)
+    assert "mirror" not in js.ask("STREAM.INFO.M")

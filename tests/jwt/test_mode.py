@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import math
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +25,7 @@ from jetstream_py.config.account_options import (
 )
 from jetstream_py.config.account_options import Operator as OperatorOptions
 from jetstream_py.config.account_options import User as UserOptions
-from jetstream_py.jwt import AccountError, OperatorMode, Refusal, expiry, is_activated
+from jetstream_py.jwt import AccountError, OperatorMode, Refusal, activated_until, expiry
 from tests.jwt.account_cases import EXPORTS, activated, exporter
 from tests.jwt.world import Chain, Connect, Login, judge
 from tests.support.tokens import Account, Claims, Key, Operator, User, claim, forge
@@ -279,7 +280,7 @@ def test_activations(made: Chain, mode: OperatorMode, clock: ManualClock) -> Non
 
     def holds(token: str, name: str = importer.public) -> bool:
         wanted = mode.update(token).imports[0]
-        return is_activated(name, wanted, offering, mode.now())
+        return activated_until(name, wanted, offering, mode.now()) is not None
 
     assert holds(activated()(made, importer))
     assert not holds(activated()(made, importer), made.account.public)
@@ -303,7 +304,8 @@ def test_activations_by_a_signing_key(made: Chain, mode: OperatorMode) -> None:
         body = {"subject": "tr", "kind": "stream", "issuer_account": named}
         token = forge(claim("activation", made.account.public, key.public, body), key)
         wanted = Import(owner.public, "tr", "tr", token=token)
-        assert is_activated(made.account.public, wanted, offering, NOW) is holds
+        until = activated_until(made.account.public, wanted, offering, NOW)
+        assert until == (math.inf if holds else None)
 
 
 # -- a resolver that blocks ------------------------------------------------------------------------

@@ -23,6 +23,8 @@ class Listener:
 
     def __init__(self, server: Server, *subjects: str) -> None:
         self.client = Client(server, "s")
+        # What nats-server tells of this login waits in the queue in which its answers wait, too.
+        self.client.ask("$SYS.REQ.SERVER.PING.IDZ")
         for i, subject in enumerate(subjects or KINDS_OF_EVENTS):
             self.client.raw.exchange(f"SUB {subject} {i}\r\n".encode())
 

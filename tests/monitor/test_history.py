@@ -31,6 +31,9 @@ class Streams:
     def varz(self) -> dict[str, object]:
         return {"stats": Stats(storage=7, memory=8)}
 
+    def dropped(self) -> tuple[int, int]:
+        raise NotImplementedError
+
     def jsz(self, options: JszOptions) -> object:
         raise NotImplementedError
 

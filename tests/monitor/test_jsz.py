@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -182,3 +183,37 @@ def test_accounts_over_http(both: Both, path: str) -> None:
             counted = {"sent", "received", "in_msgs", "out_msgs", "in_bytes", "out_bytes", "cid"}
             part |= dict.fromkeys(counted & part.keys(), 0)
     same(own, theirs)
+
+
+@pytest.mark.behaviour("MON-020")
+def test_copies(both: Both) -> None:
+    """Where messages come from. It is the last test: nats-server counts API requests for that."""
+    details = [copies(server) for server in both[:2]]
+    same(details[1], details[0])
+    mirror, _, sources = details[1]
+    assert mirror["mirror"]["name"] == "S1"
+    assert [each["name"] for each in sources["sources"]] == ["S1", "S1", "nobody"]  # sorted
+
+
+def copies(server: Server) -> Any:
+    """A mirror, and a stream with sources, one of which is not there; what is told of them."""
+    client = Client(server, "b")
+    client.ask("S1.x", "hello")
+    part = {"name": "S1", "filter_subject": "S1.x"}
+    moved = {"name": "S1", "subject_transforms": [{"src": "S1.y", "dest": "y"}]}
+    for name, config in (
+        ("Mirror", {"mirror": {"name": "S1"}}),
+        ("Sources", {"sources": [part, moved, {"name": "nobody"}]}),
+    ):
+        body = json.dumps({"name": name, **config})
+        assert "error" not in client.ask(f"$JS.API.STREAM.CREATE.{name}", body)
+    client.close()
+    told: Any = []
+    deadline = time.monotonic() + 30
+    while "stream not found" not in str(told) or sum(it["state"]["messages"] for it in told) < 3:
+        assert time.monotonic() < deadline, told
+        answer = ask(server, "/jsz?acc=B&streams=1&config=1")
+        told = answer["account_details"][0]["stream_detail"]
+    for detail in told:
+        detail.get("sources", []).sort(key=lambda it: (it["name"], "filter_subject" in it))
+    return sorted(told, key=lambda detail: str(detail["name"]))

@@ -150,6 +150,9 @@ class Many:
     def varz(self) -> dict[str, object]:
         return {"config": {}, "stats": {}, "limits": {}}
 
+    def dropped(self) -> tuple[int, int]:
+        return 5, 6
+
     def jsz(self, options: object) -> dict[str, object]:
         told = getattr(options, "details")  # noqa: B009 - a field of what was asked
         assert told == limits.METRICS_DETAILS
@@ -178,6 +181,8 @@ def test_a_scrape_is_bounded() -> None:
     found = scrape(FakeBroker(jetstream_view=Many()))
     assert len(found["jetstream_stream_last_seq"]) == limits.METRICS_DETAILS
     assert found["jetstream_py_metrics_left_out"][0][1] == 12
+    assert found["jetstream_py_dropped_publishes"][0][1] == 5
+    assert found["jetstream_py_dropped_requests"][0][1] == 6
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

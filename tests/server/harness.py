@@ -54,6 +54,8 @@ class Bench:
     def __init__(self, options: Options | None = None, seed: int = 1) -> None:
         self.clock = ManualClock()
         self.loop = asyncio.new_event_loop()
+        self.faults: list[object] = []  # what went wrong in callbacks of the loop
+        self.loop.set_exception_handler(lambda _, fault: self.faults.append(fault))
         chance = random.Random(seed).random
         self.broker = Broker(options or Options(), self.clock, Log(QUIET), self.loop, chance)
 

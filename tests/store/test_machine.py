@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from jetstream_py import limits
-from jetstream_py.store import StreamStore, verify
+from jetstream_py.store import Columns, StreamStore, verify
 from jetstream_py.store.subjects import is_name
 
 from .model import Model
@@ -64,6 +64,21 @@ class StreamMachine(RuleBasedStateMachine):
         ]
         first, names = self.stream.append_run(subjects, datas, self.ts)
         assert (first, sorted(names)) == (seqs[0], sorted(set(subjects)))
+
+    @rule(
+        rows=st.lists(
+            st.tuples(SUBJECTS, HEADERS, DATA, st.sampled_from([0] * 9 + [1, 5])),
+            min_size=1,
+            max_size=40,
+        )
+    )
+    def append_columns(self, rows: list[tuple[bytes, bytes, bytes, int]]) -> None:
+        run = Columns()
+        for subject, headers, data, gap in rows:
+            self.ts += 1_000_000
+            seq = self.model.append(subject, headers, data, self.ts, gap)
+            run.append(seq, self.ts, subject, headers, data)
+        self.stream.append_columns(run)
 
     @rule(messages=st.integers(0, 60), size=st.sampled_from([0, 300, 3_000, 1 << 40]))
     def shrink(self, messages: int, size: int) -> None:

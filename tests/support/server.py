@@ -31,7 +31,7 @@ KINDS: tuple[Kind, ...] = (ORACLE, OURS)
 Process: TypeAlias = "subprocess.Popen[bytes] | Forked"
 COMMANDS: dict[Kind, str] = {ORACLE: "nats-server", OURS: "nats-server-py"}
 
-START_TIMEOUT = 20.0
+START_TIMEOUT = 60.0
 STOP_TIMEOUT = 5.0
 POLL = 0.005
 

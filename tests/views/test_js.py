@@ -22,10 +22,12 @@ from jetstream_py.js import (
     RequestTimeout,
     Start,
     StreamNotFound,
+    Watcher,
     WireJetStream,
     WrongLastSequence,
 )
 from jetstream_py.js.times import parse_ns, to_datetime, to_ns
+from jetstream_py.server.internal import Internal
 from tests.views.place import Place, broken, inside
 
 Receive = Callable[[], Coroutine[Any, Any, Received | None]]
@@ -57,7 +59,26 @@ async def test_publish_and_its_expectations(place: Place) -> None:
     for headers in ({"A\r\nB": "c"}, {"A": "b\nC: d"}, {"": "x"}, {"A:": "x"}):
         with pytest.raises(InvalidName):
             await js.publish("s.a", b"", headers=headers)
+    for subject in ("", "s.", "s.a b", "s.*", "s.>", "s\r\nPUB x 0"):
+        with pytest.raises(InvalidName):
+            await js.publish(subject, b"")
+        with pytest.raises(InvalidName):
+            await js.bus.publish(subject)
     assert (await js.stream_info("S")).state.messages == 1
+
+
+@inside
+async def test_an_answer_that_is_no_ack(place: Place) -> None:
+    broker = place.world.bench.broker
+    service = Internal(broker, broker.default_account)
+
+    def answer(subject: bytes, reply: bytes, headers: bytes, data: bytes, client: object) -> None:
+        service.publish(reply, data)
+
+    service.subscribe(b"service", answer)
+    for text in (b"", b"{}", b"thanks", b"[]"):
+        with pytest.raises(ApiError, match="no PubAck"):
+            await place.js.publish("service", text)
 
 
 @inside
@@ -109,13 +130,41 @@ async def test_reading_in_order(place: Place) -> None:
         ]
         await js.publish("s.1", b"live")
         assert (await anext(reader)).data == b"live"
-    with pytest.raises(Disconnected):
+    with pytest.raises(StopAsyncIteration):
         await anext(reader)
+    with pytest.raises(Disconnected):
+        await anext(js.read("S"))
     async with js.read("S", start=Start.at_seq(6), headers_only=True) as reader:
         [first, second] = [m async for m in reader.existing()]
         assert (first.data, first.headers["Nats-Msg-Size"], second.seq) == (b"", "1", 7)
     with pytest.raises(StreamNotFound):
         await js.read("T").__aenter__()
+
+
+@inside
+async def test_closing_ends_who_iterates(place: Place) -> None:
+    await fill(place.js, 1)
+    seen: list[int] = []
+    async with place.js.read("S") as reader:
+
+        async def iterate() -> None:
+            seen.extend([message.seq async for message in reader])
+
+        task = asyncio.create_task(iterate())
+        await place.turns()
+        await reader.close()
+        await task
+    assert seen == [1]
+    watcher = Watcher(place.js.read("S"), lambda message: message.seq)
+    async with watcher:
+        watching = asyncio.create_task(collect(watcher))
+        await place.turns()
+        await watcher.close()
+        assert await watching == [1, None]
+
+
+async def collect(watcher: Watcher[int]) -> list[int | None]:
+    return [each async for each in watcher]
 
 
 @inside
@@ -215,6 +264,28 @@ async def test_a_slow_reader_holds_the_server_back(place: Place) -> None:
         await place.turns()
         assert reader._queue.qsize() < 40
         assert len([m async for m in reader.existing()]) == 100
+
+
+@inside
+async def test_large_messages_are_not_read_to_be_thrown_away(place: Place) -> None:
+    """A run that is larger than what a consumer may send would be read again and again."""
+    js = place.js
+    await js.create_stream(STREAM)
+    for _ in range(100):
+        await js.publish("s.a", bytes(100_000))
+    store = place.world.js.streams["S"].store
+    run, read = store.run, 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal read
+        found = run(*arguments)
+        read += len(found)
+        return found
+
+    store.run = counted  # type: ignore[assignment, method-assign]
+    async with js.read("S") as reader:
+        assert len([m async for m in reader.existing()]) == 100
+    assert read < 200
 
 
 @inside

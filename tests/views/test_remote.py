@@ -11,6 +11,7 @@ import pytest
 from jetstream_py import kv, objstore
 from jetstream_py.js import (
     Disconnected,
+    InvalidName,
     NoResponders,
     PayloadTooLarge,
     RequestTimeout,
@@ -65,6 +66,8 @@ def test_errors(meeting: Meeting) -> None:
                 await bucket.put("a", bytes(js.max_payload + 1))
             with pytest.raises(PayloadTooLarge):
                 await js.bus.publish("x", bytes(js.max_payload + 1))
+            with pytest.raises(InvalidName):
+                await js.publish("a b", b"")
             with pytest.raises(NoResponders):
                 await js.publish("nobody", b"")
             with pytest.raises(NoResponders):

@@ -234,3 +234,8 @@ def _jsz(broker: BrokerView) -> Iterator[GaugeMetricFamily]:
     left_out = info["streams"] + info["consumers"] - len(streams) - len(consumers)
     labels, samples = ("server_id",), [((broker.server_id,), left_out)]
     yield _family("jetstream_py_metrics_left_out", labels, samples)
+    if broker.jetstream_view is not None:
+        publishes, requests = broker.jetstream_view.dropped()
+        own = (broker.server_id,)
+        yield _family("jetstream_py_dropped_publishes", labels, [(own, publishes)])
+        yield _family("jetstream_py_dropped_requests", labels, [(own, requests)])

@@ -157,6 +157,10 @@ class JetStreamView(Protocol):
     """What there is to say of streams, by the part that has them."""
 
     def varz(self) -> dict[str, object]: ...
+    def dropped(self) -> tuple[int, int]:
+        """Publishes and API requests that were dropped since the start: they came too fast."""
+        ...
+
     def jsz(self, options: JszOptions) -> object: ...
     def account_jsz(self, account: str, options: JszOptions) -> object:
         """One account's part. Raises `BadRequest`."""
