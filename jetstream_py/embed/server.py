@@ -113,22 +113,26 @@ class Server(Asserts):
 
     def stop(self) -> Awaitable[None]:
         """Let clients have what is theirs, close everything, remove a temporary store."""
-        portal, self._portal = self._portal, None
-        thread, self._thread = self._thread, None
-        if portal is None:
+        if self._portal is None:
             return NOTHING
-        if thread is None:
+        if self._thread is None:
             return self._stop()
-        if not portal.called_in_coroutine():
+        if self._portal.called_in_coroutine():
+            return self._stop_thread_later()
+        self._stop_thread()
+        return NOTHING
+
+    def _stop_thread(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
             thread.run(self._stop)
             thread.close()
-            return NOTHING
 
-        async def stop() -> None:
-            await portal.visit(self._stop)
+    async def _stop_thread_later(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            await thread.portal.visit(self._stop)
             thread.close()
-
-        return stop()
 
     def kill(self) -> Awaitable[None]:
         """End as by `kill -9`. A directory stays as it is, for `restart` or another server."""
@@ -157,6 +161,7 @@ class Server(Asserts):
         life, self._life = self._life, None
         if life is not None:
             await life.stop()
+        self._portal = None
         self._ports = {}
         self._place.clear()
 
@@ -190,7 +195,7 @@ class Server(Asserts):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        self._stop_thread()
 
     # -- where it is ------------------------------------------------------------------------------
 
@@ -219,6 +224,12 @@ class Server(Asserts):
         if app.monitor is None:
             return ""
         return f"{app.monitor_scheme}://{_address(app.monitor.host, app.monitor.port)}"
+
+    @property
+    def on_disk(self) -> bool:
+        """Do streams outlast a kill?"""
+        js = self._running().app.jetstream
+        return js is not None and js.on_disk
 
     # -- what is in it ----------------------------------------------------------------------------
 
