@@ -123,7 +123,7 @@ class Records:
             Published(
                 pub.subject.decode("utf-8", "replace"),
                 body[hdr:-1],
-                dict(reversed(parse_headers(body[:hdr]).items())),  # in the client's order
+                dict(reversed(list(parse_headers(body[:hdr]).items()))),  # in the client's order
                 pub.reply.decode("utf-8", "replace"),
                 session.connect.name,
             )

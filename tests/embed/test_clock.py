@@ -1,4 +1,4 @@
-"""Time moved by hand, with nats.py as the client: whatever the server does by itself happens at its moment."""
+"""Time moved by hand, with nats.py as the client: whatever the server does by itself happens in time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def timeless(test: Callable[[Server, Any], Awaitable[None]]) -> Callable[[], Non
 
         asyncio.run(asyncio.wait_for(main(), 30))
 
-    del play.__wrapped__  # type: ignore[attr-defined]  # pytest would look for its arguments
+    del play.__wrapped__  # pytest would look for its arguments
     return play
 
 

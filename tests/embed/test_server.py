@@ -56,7 +56,7 @@ def test_in_the_running_loop(run: Callable[[Any], Any]) -> None:
             found = await (await server.objects("o")).get("x")
             assert [part async for part in found] == [b"large"]
             port = server.port
-        with pytest.raises(OSError):
+        with pytest.raises(ConnectionRefusedError):
             await asyncio.open_connection("127.0.0.1", port)
 
     run(main())
