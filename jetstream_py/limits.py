@@ -193,6 +193,7 @@ EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
 # -- embedded servers ------------------------------------------------------------------------------
 EMBED_WAIT: Final = 60.0  # seconds that another thread waits for the loop: longer is a deadlock
+EMBED_AHEAD: Final = 1 << 20  # as STORE_AHEAD, for temporary stores: their memory is taken at once
 EMBED_ROOM: Final = 1 << 30  # bytes free in memory's file system to put temporary stores there
 QUIET_TURNS: Final = 8  # turns of the loop for bytes that are on their way inside this machine
 SETTLE_TURNS: Final = 100_000  # ... and at most, when clients never stop

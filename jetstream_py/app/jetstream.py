@@ -7,6 +7,7 @@ account that is gone, or has no JetStream any more, leaves its streams to the st
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +26,7 @@ from jetstream_py.engine.jetstream import JetStream
 from jetstream_py.engine.settings import Settings
 from jetstream_py.gotext import duration
 from jetstream_py.nuid import Nuid
-from jetstream_py.server.internal import MakeBus
+from jetstream_py.server.internal import Internal, MakeBus
 from jetstream_py.store import Store, StoreError, StoreLocked
 from jetstream_py.version import API_LEVEL
 
@@ -104,12 +105,12 @@ class JetStreamPart:
         self,
         broker: Broker,
         path: str | None,
-        wake: Callable[[Callable[[], None]], object],
-        soon: Callable[[Callable[[], None]], object],
-        make_bus: MakeBus,
+        loop: asyncio.AbstractEventLoop,
+        soon: Callable[[Callable[[], None]], object] | None = None,
+        make_bus: MakeBus = Internal,
     ) -> None:
         """Open the store, recover, serve. Without a path all streams are in memory. `soon` runs a function in
-        the loop's next turn, `wake` does so from any thread. Raises StartError."""
+        the next turn of the loop, if not by the loop itself. Raises StartError."""
         self._broker = broker
         self._path = path
         self._make_bus = make_bus
@@ -124,7 +125,10 @@ class JetStreamPart:
         self._gone = [0, 0]  # requests and errors of accounts that have no JetStream any more
         self._warned: dict[str, float] = {}
         try:
-            self.store = Store(path, wake, lazy=self._interval_ns > 0)
+            ahead = broker.options.jetstream.ahead
+            self.store = Store(
+                path, loop.call_soon_threadsafe, ahead=ahead, lazy=self._interval_ns > 0
+            )
         except StoreLocked as error:
             hint = "Stop the other server, or choose another directory with -sd"
             raise StoreInUse(f"Can't start JetStream: {error}", hint) from error
@@ -135,7 +139,7 @@ class JetStreamPart:
             self.store,
             broker.clock,
             broker.timers,
-            soon,
+            soon or loop.call_soon,
             self._failed,
             broker.server_name,
             Nuid(os.urandom).next,

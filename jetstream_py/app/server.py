@@ -76,7 +76,7 @@ class App:
         self._loop = loop
         self._sleep = sleep
         self._make_bus = make_bus
-        self._soon = soon or loop.call_soon
+        self._soon = soon
         self._end = asyncio.Event()
         self.listener: Listener | None = None
         self.websocket: WebSocketListener | None = None
@@ -133,7 +133,7 @@ class App:
             js = options.jetstream
             path = None if js.in_memory else prepare_store(js.store_dir)
             self.jetstream = JetStreamPart(
-                self.broker, path, self._loop.call_soon_threadsafe, self._soon, self._make_bus
+                self.broker, path, self._loop, self._soon, self._make_bus
             )
         if options.websocket is not None:
             self.websocket = await self._listen_websocket(options.websocket)

@@ -46,7 +46,7 @@ class Place:
         if store == MEMORY or (store is None and not js.store_dir):
             js.in_memory = True
         elif store == TEMPORARY:
-            js.store_dir = self._directory()
+            js.store_dir, js.ahead = self._directory(), limits.EMBED_AHEAD
         elif store is not None:
             js.store_dir = os.fspath(store)
 

@@ -21,8 +21,6 @@ from queue import SimpleQueue
 
 import lmdb
 
-from jetstream_py import limits
-
 from . import failpoints
 from .checksum import Extend
 from .group import Group, Report
@@ -45,8 +43,15 @@ class Committer:
     """Runs groups, here or in its thread."""
 
     def __init__(
-        self, env: lmdb.Environment, databases: Databases, extend: Extend, file: str
+        self,
+        env: lmdb.Environment,
+        databases: Databases,
+        extend: Extend,
+        file: str,
+        ahead: int,
     ) -> None:
+        """The file grows by `ahead` bytes at a time."""
+        self._ahead = ahead
         self._env = env
         self._databases = databases
         self._extend = extend
@@ -107,14 +112,14 @@ class Committer:
     def _extend_file(self, coming: int, heavy: bool) -> None:
         """Small groups are counted generously, and the file is asked when that is not enough."""
         self._guess += coming * 5 // 4 + _TREES
-        if not heavy and self._guess + limits.STORE_AHEAD // 4 < self._size:
+        if not heavy and self._guess + self._ahead // 4 < self._size:
             return
         used = self._guess = (self._env.info()["last_pgno"] + 1) * self._page
-        if used + coming * 5 // 4 + limits.STORE_AHEAD // 4 < self._size:
+        if used + coming * 5 // 4 + self._ahead // 4 < self._size:
             return
         try:
             failpoints.hit("extend")
-            step = limits.STORE_AHEAD + coming * 5 // 4
+            step = self._ahead + coming * 5 // 4
             os.posix_fallocate(self._fd, self._size, step)
             self._size += step
             self.full = False

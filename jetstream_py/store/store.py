@@ -51,10 +51,12 @@ class Store:
         limit: int = limits.STORE_LIMIT,
         reserve: int = limits.STORE_RESERVE,
         inline: int = limits.STORE_INLINE,
+        ahead: int = 0,
         lazy: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
+        """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here;
+        its file grows by `ahead`, if that is given."""
         self.busy = False
         self.failed = ""
         self.commits = 0
@@ -63,6 +65,7 @@ class Store:
         self._due = False  # a lazy store must commit now
         self._wake = wake
         self._limit, self._reserve, self._inline = limit, reserve, inline
+        self._ahead = ahead or limits.STORE_AHEAD
         self._memory: dict[int, MemoryStream] = {}
         self._files: dict[int, FileStream] = {}
         self._found: dict[int, tuple[bytes, StreamStore]] = {}
@@ -107,7 +110,7 @@ class Store:
             self._home = Home(databases, extend, self._env.begin(buffers=True))
             self._home.warn = warn
             self._recover(self._home)
-            self._committer = Committer(self._env, databases, extend, file)
+            self._committer = Committer(self._env, databases, extend, file, self._ahead)
         except (OSError, lmdb.Error) as error:
             self._abandon()
             raise StoreError(f"cannot read the store in {path}: {error}") from error

@@ -11,7 +11,6 @@ from jetstream_py.app.jetstream import JetStreamPart
 from jetstream_py.config.account_options import AccountOptions, StreamLimits, User
 from jetstream_py.config.options import Authorization, JetStreamOptions, Options
 from jetstream_py.config.secret import Secret
-from jetstream_py.server.internal import Internal
 from tests.engine.world import Ticking
 from tests.server.harness import Bench, Client
 from tests.support.wire import connect
@@ -38,10 +37,7 @@ class Crowd(Ticking):
     ) -> None:
         self._server = server
         self.bench = Bench(options(limits, server))
-        loop = self.bench.loop
-        self.part = JetStreamPart(
-            self.bench.broker, str(path), loop.call_soon_threadsafe, loop.call_soon, Internal
-        )
+        self.part = JetStreamPart(self.bench.broker, str(path), self.bench.loop)
         self.store = self.part.store
         self._clients: dict[str, Client] = {}
 
