@@ -67,8 +67,10 @@ class Rule:
 class Faults:
     """Of one server."""
 
-    def __init__(self, life: Callable[[], Life], now: Callable[[Callable[[], int]], int]) -> None:
-        """`life` is the server that runs now; `now` has something done in its thread."""
+    def __init__(
+        self, life: Callable[[], Life | None], now: Callable[[Callable[[], int]], int]
+    ) -> None:
+        """`life` is the server that runs now, if one does; `now` has something done in its thread."""
         self._life = life
         self._now = now
         self._rules: tuple[Rule, ...] = ()
@@ -136,9 +138,9 @@ class Faults:
     def clear(self) -> None:
         """All is well again; but a store that has failed needs a restart."""
         self._rules = ()
-        js = self._life().app.jetstream
-        if js is not None:
-            js.store.on_write(_nothing)
+        life = self._life()
+        if life is not None and life.app.jetstream is not None:
+            life.app.jetstream.store.on_write(_nothing)
 
     def about(self, what: What) -> list[Rule]:
         return [rule for rule in self._rules if rule.what == what] if self._rules else []
@@ -149,9 +151,10 @@ class Faults:
         """Cut the connections of clients with this name, or of this number, or all. Returns how many."""
 
         def cut() -> int:
+            life = self._life()
             found = [
                 session
-                for session in self._life().app.broker.sessions.values()
+                for session in (life.app.broker.sessions.values() if life is not None else ())
                 if name in (None, session.connect.name) and cid in (None, session.cid)
             ]
             for session in found:
@@ -175,7 +178,8 @@ class Faults:
         self._disk().on_write(fail)
 
     def _disk(self) -> Store:
-        js = self._life().app.jetstream
+        life = self._life()
+        js = life.app.jetstream if life is not None else None
         if js is None or not js.on_disk:
             raise FaultError("there is no disk: start the server with store='tmp' or a directory")
         return js.store

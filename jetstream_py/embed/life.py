@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import limits
 from jetstream_py.app import inprocess
+from jetstream_py.app.failure import StartError
 from jetstream_py.app.server import App, log_settings
 from jetstream_py.clock import Clock
 from jetstream_py.embed.bus import EmbeddedBus
@@ -16,7 +17,7 @@ from jetstream_py.embed.logs import LoggingSink
 from jetstream_py.embed.portal import Portal
 from jetstream_py.embed.records import RecordingTracer, Records
 from jetstream_py.js.wire import WireJetStream
-from jetstream_py.log import Log
+from jetstream_py.log import Log, LogError
 from jetstream_py.timers import drive
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ class Life:
         self._undrive: Callable[[], None] = _nothing
         options = invocation.options
         named = options.log_file or options.syslog or options.remote_syslog
-        self._log = Log(log_settings(options), clock.now_ns, None if named else LoggingSink())
+        try:
+            self._log = Log(log_settings(options), clock.now_ns, None if named else LoggingSink())
+        except LogError as error:
+            raise StartError(str(error), "Choose another place for the log") from error
 
         def bus(broker: Broker, account: Account) -> EmbeddedBus:
             return EmbeddedBus(broker, account, faults, records)

@@ -20,7 +20,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
-from jetstream_py import kv, objstore
 from jetstream_py.app import new_loop
 from jetstream_py.app.addresses import WILDCARDS
 from jetstream_py.clock import Clock, SystemClock
@@ -33,7 +32,7 @@ from jetstream_py.embed.place import Place, Store
 from jetstream_py.embed.portal import NOTHING, LoopThread, Portal
 from jetstream_py.embed.records import Records
 from jetstream_py.embed.state import describe
-from jetstream_py.embed.views import View, show
+from jetstream_py.embed.views import Find, View, bucket_of, show, store_of
 from jetstream_py.gotext import join_host_port
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Server(Asserts):
         self._config, self._options = config, options
         self._place = Place(store)
         self._records = Records() if record else None
-        self.faults = Faults(self._running, self._now)
+        self.faults = Faults(lambda: self._life, self._now)
         self._portal: Portal | None = None  # there from the start to the stop
         self._thread: LoopThread | None = None
         self._life: Life | None = None  # not after a kill
@@ -245,31 +244,11 @@ class Server(Asserts):
 
     def kv(self, bucket: str, *, account: str = GLOBAL, **options: Any) -> Any:
         """A key-value bucket. It is made if there is none, with these options (see `kv.Bucket`)."""
-
-        async def find() -> Any:
-            js = self._running().jetstream(account)
-            if not options:
-                try:
-                    return await kv.open_bucket(js, bucket)
-                except kv.BucketNotFound:
-                    pass
-            return await kv.create_bucket(js, bucket, **options)
-
-        return self._call(self._shown, find)
+        return self._call(self._found, bucket_of, account, bucket, options)
 
     def objects(self, store: str, *, account: str = GLOBAL, **options: Any) -> Any:
         """An object store. It is made if there is none, with these options (see `objstore.Store`)."""
-
-        async def find() -> Any:
-            js = self._running().jetstream(account)
-            if not options:
-                try:
-                    return await objstore.open_store(js, store)
-                except objstore.StoreNotFound:
-                    pass
-            return await objstore.create_store(js, store, **options)
-
-        return self._call(self._shown, find)
+        return self._call(self._found, store_of, account, store, options)
 
     def describe(self) -> Any:
         """Streams, consumers and the latest publishes as text."""
@@ -285,8 +264,8 @@ class Server(Asserts):
         js = life.jetstream(GLOBAL) if life.app.jetstream is not None else None
         return await describe(js, self._records)
 
-    async def _shown(self, find: Callable[[], Awaitable[Any]]) -> Any:
-        found = await find()
+    async def _found(self, find: Find, account: str, name: str, options: dict[str, Any]) -> Any:
+        found = await find(self._running().jetstream(account), name, options)
         return found if self._thread is None else show(self._up(), found)
 
     # -- inside -----------------------------------------------------------------------------------

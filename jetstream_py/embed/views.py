@@ -9,10 +9,14 @@ work on it, and so do `with` and `for`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from jetstream_py import kv, objstore
 from jetstream_py.embed.portal import Portal
+from jetstream_py.js.wire import WireJetStream
+
+Find = Callable[[WireJetStream, str, dict[str, Any]], Awaitable[Any]]
 
 
 class View:
@@ -81,3 +85,26 @@ def _has_coroutines(kind: type) -> bool:
     return kind.__module__.startswith("jetstream_py.") and any(
         inspect.iscoroutinefunction(each) for base in kind.__mro__ for each in vars(base).values()
     )
+
+
+# -- found or made ---------------------------------------------------------------------------------
+
+
+async def bucket_of(js: WireJetStream, name: str, options: dict[str, Any]) -> kv.KeyValue:
+    """Without options a bucket that is there is taken as it is."""
+    if not options:
+        try:
+            return await kv.open_bucket(js, name)
+        except kv.BucketNotFound:
+            pass
+    return await kv.create_bucket(js, name, **options)
+
+
+async def store_of(js: WireJetStream, name: str, options: dict[str, Any]) -> objstore.ObjectStore:
+    """The same for an object store."""
+    if not options:
+        try:
+            return await objstore.open_store(js, name)
+        except objstore.StoreNotFound:
+            pass
+    return await objstore.create_store(js, name, **options)

@@ -23,8 +23,8 @@ def test_every_block_is_run() -> None:
 
 
 def test_in_a_loop() -> None:
-    parts = snippets(EMBEDDING, "python", "loop")
-    assert len(parts) >= 4
+    parts = [*snippets(EMBEDDING, "python", "loop"), *snippets("README.md", "python", "embedded")]
+    assert len(parts) >= 5
     text = "\n".join(["import nats", *(part.text for part in parts)])
     made: dict[str, Any] = {}
     exec(f"async def example():\n{textwrap.indent(text, '    ')}", made)
@@ -44,12 +44,16 @@ def test_in_a_thread() -> None:
 def test_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server(store="tmp") as server:  # imported here and not in a run that forgets it
         server.kv("b")
-    parts = snippets(TESTING, "python", "tests")
+    parts = [*snippets(TESTING, "python", "tests"), *snippets("README.md", "python", "tested")]
     pytester.makepyfile("\n\n".join(part.text for part in parts))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     plugins = [pytest_plugin.__name__, "pytest_asyncio.plugin", "no:cacheprovider"]
+    pytester.makefile(
+        ".ini",
+        pytest="[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n",
+    )
     result = pytester.runpytest_inprocess(*(word for each in plugins for word in ("-p", each)))
-    result.assert_outcomes(passed=7)
+    result.assert_outcomes(passed=8)
 
 
 def test_options_of_the_table_exist() -> None:

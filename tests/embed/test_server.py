@@ -155,6 +155,44 @@ def test_a_kill_writes_nothing(run: Callable[[Any], Any]) -> None:
     run(main())
 
 
+@pytest.mark.parametrize("end", ["kill", "stop", "restart"])
+def test_an_end_in_the_midst_of_work_is_silent(run: Callable[[Any], Any], end: str) -> None:
+    """Consumers with clients, requests that wait, a commit in the thread: nobody trips over the end."""
+    trouble: list[dict[str, Any]] = []
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: trouble.append(context))
+        async with Server(store="tmp") as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            js = server.jetstream
+            await js.create_stream({"name": "S", "subjects": ["s"]})
+            for name, more in (("pull", {}), ("push", {"deliver_subject": "d"})):
+                config = {"durable_name": name, "ack_policy": "explicit", **more}
+                body = {"stream_name": "S", "config": config}
+                await js.api(f"CONSUMER.CREATE.S.{name}", body)
+            writer.write(b'CONNECT {"verbose":false}\r\nSUB d 1\r\nSUB inbox 2\r\n')
+            writer.write(b"PUB $JS.API.CONSUMER.MSG.NEXT.S.pull inbox 2\r\n10\r\nPING\r\n")
+            while await reader.readline() != b"PONG\r\n":
+                pass
+            server.faults.slow_disk(0.01)
+            size = 800_000  # enough for the writer's thread
+            writer.write(b"PUB s %d\r\n%b\r\n" % (size, bytes(size)))
+            store = server._running().app.jetstream.store  # type: ignore[union-attr]
+            while not store.busy:
+                await asyncio.sleep(0)
+            await getattr(server, end)()
+            if end == "kill":
+                await server.restart()
+            if end != "stop":
+                messages = (await server.jetstream.stream_info("S")).state.messages
+                assert messages == 1  # the commit was under way
+            writer.close()
+
+    run(main())
+    assert trouble == []
+
+
 def test_clients_reconnect_after_a_restart(run: Callable[[Any], Any]) -> None:
     async def main() -> None:
         back = asyncio.Event()
@@ -239,6 +277,8 @@ def test_failures_to_start_are_typed(run: Callable[[Any], Any], tmp_path: Path) 
                 await Server(store=tmp_path).start()
             with pytest.raises(StartError, match="not a directory"):
                 await Server(store=Path(__file__)).start()
+            with pytest.raises(StartError, match="no such file or directory"):
+                await Server(log_file=str(tmp_path / "missing" / "log")).start()
             with pytest.raises(RuntimeError, match="runs already"):
                 await server.start()
         async with Server(store=tmp_path):  # nothing is left of those
