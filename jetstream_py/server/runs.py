@@ -1,4 +1,4 @@
-"""The gear for streams: runs of publishes that all go to one collector.
+"""The gear for streams: runs of publishes that all go to one collector, or to one handler's series.
 
 Theory of operation. A bulk publisher of a stream sends `PUB <subject> <reply> <size>` and a payload,
 again and again; each reply is new, so no line is ever in the cache. Here such a run is taken apart by a
@@ -9,6 +9,8 @@ handful of C-level calls instead of a few calls per message:
   there are no other LFs, marks at a regular distance prove that all lines have the same number of fields;
 * then whatever the careful parser checks for each line is checked for the column: verbs, sizes against the
   lengths of the payloads, replies, and one route for all subjects.
+
+Requests come in such runs, too. A handler that has a series (see `sublist`) is offered them as columns.
 
 A run is proved in pieces. The first piece that fails any proof ends the gear, and the careful one starts
 there: it decides what is right or wrong with it, and what the client is told.
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jetstream_py.server.collect import Collector
-    from jetstream_py.server.router import Router
+    from jetstream_py.server.router import Route, Router
     from jetstream_py.server.session import Session
 
 _PIECE = 256  # messages that are proved together ...
 _LEAST = 2 * 16  # ... and parts below which a piece that fails is not tried in smaller ones
+_STRAYS = 4  # lines of another kind that may follow a run
 _MARK = b"\n"
 _JOINT = b" \n "
 
@@ -42,13 +45,16 @@ def suits(session: Session, data: bytes) -> bool:
     if fields[0] != b"PUB" or not 3 <= len(fields) <= 4 or session.mapper is not None:
         return False
     route = session.account.router.ack_route(fields[1])
-    return route.collector is not None and not route.guarded
+    series = route.series
+    taken = route.collector or (series is not None and fields[1].startswith(series.prefix))
+    return bool(taken) and not route.guarded
 
 
 def consume(session: Session, data: bytes) -> int:
     """Take as much of the buffer as is proved. Returns how far that is."""
     parts = data.split(b"\r\n")
     end = (len(parts) - 1) // 2 * 2  # what follows the last CRLF is incomplete
+    end = _alike(parts, end)
     pos = size_sum = at = 0
     step = 2 * _PIECE
     while at < end:
@@ -60,7 +66,7 @@ def consume(session: Session, data: bytes) -> int:
             pos += size + sum(map(len, lines)) + 4 * len(lines)
             at = stop
         elif step > _LEAST:
-            step //= 4  # most of it may still be good
+            step = max(min(step, stop - at) // 8 * 2, _LEAST)  # most of it may still be good
         else:
             break
     if at:
@@ -68,6 +74,17 @@ def consume(session: Session, data: bytes) -> int:
         session.in_bytes += size_sum
         session.touch()
     return pos
+
+
+def _alike(parts: list[bytes], end: int) -> int:
+    """The end of the run without a few last lines of another kind: behind the acks of a batch comes the
+    request for the next one."""
+    blanks = parts[0].count(b" ") if end else 0
+    for _ in range(_STRAYS):
+        if end <= 2 or parts[end - 2].count(b" ") == blanks:
+            break
+        end -= 2
+    return end
 
 
 def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
@@ -97,7 +114,11 @@ def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
     rule = session.publish_rule
     if size < 0 or (rule is not None and not all(map(rule.allows, set(subjects)))):
         return -1
-    collector = _receiver(session.account.router, subjects)
+    router = session.account.router
+    route = router.shared_route(subjects)
+    if route is not None and route.series is not None:
+        return size if _served(session, route, subjects, replies, bodies) else -1
+    collector = _receiver(router, route, subjects)
     if collector is None:
         return -1
     if not collector.items:
@@ -129,9 +150,30 @@ def _harmless(replies: list[bytes]) -> bool:
     return b"" not in replies and not any(reply[:2] in RESERVED_STARTS for reply in replies)
 
 
-def _receiver(router: Router, subjects: list[bytes]) -> Collector | None:
-    """The one collector that all subjects lead to, if nobody else gets them. Counts what it gets."""
-    route = router.shared_route(subjects)
+def _served(
+    session: Session,
+    route: Route,
+    subjects: list[bytes],
+    replies: Iterable[bytes],
+    bodies: list[bytes],
+) -> bool:
+    """Did the series of this route take them? It sees what was published before."""
+    series = route.series
+    if series is None or route.guarded or not isinstance(replies, list):
+        return False
+    for subject in (min(subjects), max(subjects)):  # then so do all between them
+        if not subject.startswith(series.prefix):
+            return False
+    session.broker.collectors.drain()
+    if not series.take(subjects, replies, bodies):
+        return False
+    route.plain[0].msgs += len(subjects)
+    return True
+
+
+def _receiver(router: Router, route: Route | None, subjects: list[bytes]) -> Collector | None:
+    """The one collector that all subjects lead to, if nobody else gets them. Counts what it gets.
+    `route` is the one that all of them share, if it is known."""
     if route is not None:
         if route.collector is not None and not route.guarded:
             route.plain[0].msgs += len(subjects)

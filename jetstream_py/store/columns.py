@@ -125,6 +125,7 @@ class Columns:
         return made
 
     def message(self, i: int) -> Message:
-        return Message(
-            self.seqs[i], self.times[i], self.subjects[i], self.headers[i], self.datas[i]
+        # As `Message(...)` does it, without the call in between.
+        return tuple.__new__(
+            Message, (self.seqs[i], self.times[i], self.subjects[i], self.headers[i], self.datas[i])
         )

@@ -217,7 +217,8 @@ class Store:
         """Something is staged that no commit has taken yet, and must not wait."""
         if self.lazy and not self._due:
             return bool(self._doomed)
-        return self.staged
+        home = self._home  # asked for every answer: `staged` without the call
+        return home is not None and bool(home.touched or self._staged or self._doomed)
 
     @property
     def staged(self) -> bool:
