@@ -85,6 +85,13 @@ class EmbeddedBus(Internal):
             heard += 1
         return heard
 
+    def deliver_one(
+        self, inbox: bytes, subject: bytes, reply: bytes, headers: bytes, data: bytes, most: int
+    ) -> bool:
+        if self._faults.about("deliveries"):
+            return False  # then it comes by `deliver`
+        return super().deliver_one(inbox, subject, reply, headers, data, most)
+
     def _one(self, inbox: bytes, message: tuple[bytes, bytes, bytes, bytes]) -> bool:
         subject, reply, block, data = message
         return super().deliver(inbox, [subject], [reply], [block], [data]) == 1

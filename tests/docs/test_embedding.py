@@ -12,6 +12,7 @@ import pytest
 
 from jetstream_py import Server, pytest_plugin
 from tests.docs.snippets import ROOT, snippets
+from tests.plugin.projects import ASYNCIO, run_project
 
 EMBEDDING, TESTING = "docs/embedding.md", "docs/testing.md"
 
@@ -42,17 +43,9 @@ def test_in_a_thread() -> None:
 
 
 def test_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Server(store="tmp") as server:  # imported here and not in a run that forgets it
-        server.kv("b")
     parts = [*snippets(TESTING, "python", "tests"), *snippets("README.md", "python", "tested")]
     pytester.makepyfile("\n\n".join(part.text for part in parts))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    plugins = [pytest_plugin.__name__, "pytest_asyncio.plugin", "no:cacheprovider"]
-    pytester.makefile(
-        ".ini",
-        pytest="[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n",
-    )
-    result = pytester.runpytest_inprocess(*(word for each in plugins for word in ("-p", each)))
+    result = run_project(pytester, monkeypatch, *ASYNCIO, "-o", "asyncio_mode=auto")
     result.assert_outcomes(passed=8)
 
 

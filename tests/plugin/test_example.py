@@ -1,25 +1,32 @@
-"""The example project, as its reader runs it; by two processes at once, which share nothing."""
+"""The example project: all of it with our plugin, what needs only a URL with nats-server, too."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import shutil
 
-from jetstream_py import pytest_plugin
+import pytest
+
+from benchmarks import embedded
 from tests.docs.snippets import ROOT
+from tests.plugin.projects import ASYNCIO, run_project
 
 
-def test_orders() -> None:
-    plugins = [pytest_plugin.__name__, "pytest_asyncio.plugin", "xdist.plugin", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2"]
-    command += [word for plugin in plugins for word in ("-p", plugin)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT / "examples" / "orders",
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "18 passed" in done.stdout
+@pytest.mark.parametrize(
+    ("server", "flags", "outcome"),
+    [
+        ("ours", [], {"passed": 18}),
+        ("nats-server", ["-m", "anywhere"], {"passed": 10, "deselected": 8}),
+    ],
+)
+def test_orders(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    server: str,
+    flags: list[str],
+    outcome: dict[str, int],
+) -> None:
+    for file in ("orders.py", "test_orders.py", "pytest.ini"):
+        shutil.copy(ROOT / "examples" / "orders" / file, pytester.path)
+    plugin = embedded.PLUGINS[server]
+    result = run_project(pytester, monkeypatch, *ASYNCIO, *flags, plugin=plugin)
+    result.assert_outcomes(**outcome)

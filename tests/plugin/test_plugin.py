@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from jetstream_py import Server, pytest_plugin
-
-PLUGIN = ["-p", pytest_plugin.__name__, "-p", "no:cacheprovider"]
-OTHERS = ["-p", "pytest_asyncio.plugin", "-p", "anyio.pytest_plugin"]
+from jetstream_py import pytest_plugin
+from tests.plugin.projects import ASYNCIO, alone, run_project
 
 
-@pytest.fixture(scope="module", autouse=True)
-def imported() -> None:
-    """pytester forgets what is first imported in a run of its own: the next would import it again."""
-    with Server(config="port: -1", jetstream=True, store="tmp") as server:
-        server.kv("b").put("k", b"v")
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """It has the plugins that it names, whatever else is installed."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    return pytester
-
-
-def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return project.runpytest_inprocess(*PLUGIN, *args)
-
-
-def test_every_kind_of_test(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_every_kind_of_test(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makepyfile(
         """
         import asyncio
         import nats
@@ -104,11 +84,15 @@ def test_every_kind_of_test(project: pytest.Pytester) -> None:
             assert nats_server_session.kv("b").get("k").value == b"v"
         """
     )
-    run(project, "--strict-markers", *OTHERS).assert_outcomes(passed=6)
+    run_project(
+        pytester, monkeypatch, "--strict-markers", *ASYNCIO, "-p", "anyio.pytest_plugin"
+    ).assert_outcomes(passed=6)
 
 
-def test_a_failure_shows_what_is_in_the_server(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_a_failure_shows_what_is_in_the_server(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(
         """
         def test_wrong(jetstream, nats_server):
             jetstream.create_stream({"name": "ORDERS", "subjects": ["orders.>"]})
@@ -127,7 +111,7 @@ def test_a_failure_shows_what_is_in_the_server(project: pytest.Pytester) -> None
             pass
         """
     )
-    result = run(project)
+    result = run_project(pytester, monkeypatch)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
@@ -140,13 +124,13 @@ def test_a_failure_shows_what_is_in_the_server(project: pytest.Pytester) -> None
     )
 
 
-def test_options_of_the_project(project: pytest.Pytester) -> None:
-    project.makefile(
+def test_options_of_the_project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makefile(
         ".ini",
         pytest="[pytest]\njetstream_store = tmp\njetstream_config = server.conf\n",
     )
-    project.makefile(".conf", server="max_payload: 1000\n")
-    project.makepyfile(
+    pytester.makefile(".conf", server="max_payload: 1000\n")
+    pytester.makepyfile(
         """
         import os
 
@@ -157,17 +141,19 @@ def test_options_of_the_project(project: pytest.Pytester) -> None:
             jetstream.create_stream({"name": "S", "subjects": ["s"]})
         """
     )
-    run(project).assert_outcomes(passed=1)
-    run(project, "--jetstream-store", "memory").assert_outcomes(passed=1)
-    run(project, "--jetstream-store", "given").assert_outcomes(passed=1)
-    assert (project.path / "given" / "jetstream" / "data.mdb").exists()
-    result = run(project, "--jetstream-config", "nonsense: 1")
+    run_project(pytester, monkeypatch).assert_outcomes(passed=1)
+    run_project(pytester, monkeypatch, "--jetstream-store", "memory").assert_outcomes(passed=1)
+    run_project(pytester, monkeypatch, "--jetstream-store", "given").assert_outcomes(passed=1)
+    assert (pytester.path / "given" / "jetstream" / "data.mdb").exists()
+    result = run_project(pytester, monkeypatch, "--jetstream-config", "nonsense: 1")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(['E *ConfigError: config:1:0: unknown field "nonsense"'])
 
 
-def test_it_costs_nothing_until_it_is_used(project: pytest.Pytester) -> None:
-    project.makepyfile(
+def test_it_costs_nothing_until_it_is_used(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(
         """
         import sys
 
@@ -177,5 +163,7 @@ def test_it_costs_nothing_until_it_is_used(project: pytest.Pytester) -> None:
             assert "msgspec" not in sys.modules
         """
     )
-    result = project.runpytest_subprocess(*PLUGIN)
+    alone(monkeypatch)
+    plugins = ["-p", pytest_plugin.__name__, "-p", "no:cacheprovider"]
+    result = pytester.runpytest_subprocess(*plugins)
     result.assert_outcomes(passed=1)
