@@ -1,4 +1,4 @@
-"""Named places in the commit path where a test may make something go wrong.
+"""Named places on the way to the disk where a test may make something go wrong.
 
 A place calls `hit("name")`. Nothing happens unless a test has armed it with a function: to raise an
 error as the disk would, to kill the process as a power cut would, or to look at the files just then.
@@ -14,15 +14,21 @@ NAMES: Final = frozenset(
         "open.made",  # a new store's file is written under its temporary name
         "open.named",  # ... and renamed, the directory not yet synced
         "open.recovered",  # an existing store was read, nothing written yet
-        "commit.begin",  # the writer took a group
+        "commit.begin",  # a group was taken, for LMDB or for the write-ahead log
         "commit.blocks",  # its blocks are in the transaction
         "commit.compact",  # so are rewritten blocks
         "commit.checkpoint",  # so are the checkpoint's parts
-        "commit.before",  # all is in the transaction
+        "commit.before",  # all is in the transaction, or in the record
         "commit.after",  # committed and synced, the loop not told yet
+        "wal.replayed",  # a start has staged what the log holds, nothing written yet
         "scrub",  # a commit that erased something is synced, its freed pages not yet overwritten
         "extend",  # the file is about to be extended
         "close.checkpoint",  # the last commit is about to run
+        "export.group",  # a row group is written
+        "export.written",  # a segment is written and synced under its temporary name
+        "export.named",  # ... and renamed
+        "export.entry",  # its entry is written under a temporary name
+        "export.done",  # ... and renamed: the segment is known
     }
 )
 

@@ -66,12 +66,9 @@ class Scan:
         if len(found) and found.seqs[-1] > up_to:
             return found.part(0, found.position(up_to + 1))
         if len(found) < most:
-            behind = Columns()
-            for message in stream.tail.since(seq):
-                if message.seq > up_to or len(found) + len(behind) == most:
-                    break
-                if wanted is None or message.subject in wanted.names:
-                    behind.append(*message)
+            behind = stream.tail.run(seq, most - len(found), wanted, up_to)
+            if not len(found):
+                return behind
             found = found.joined(behind) if len(behind) else found
         return found
 

@@ -39,7 +39,7 @@ def flip(at: int) -> Change:
 
 def build(path: Path) -> Desk:
     """Three blocks: 1-64, 65-128, 129-192, a kilobyte a message."""
-    desk = Desk(path)
+    desk = Desk(path, deep=True)
     stream = desk.store.create(b"x", False)
     for _ in range(3):
         for i in range(60):
