@@ -199,6 +199,16 @@ TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond o
 TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
 EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
+# -- embedded servers ------------------------------------------------------------------------------
+EMBED_WAIT: Final = 60.0  # seconds that another thread waits for the loop: longer is a deadlock
+EMBED_AHEAD: Final = 1 << 20  # as STORE_AHEAD, for temporary stores: their memory is taken at once
+EMBED_ROOM: Final = 1 << 30  # bytes free in memory's file system to put temporary stores there
+QUIET_TURNS: Final = 8  # turns of the loop for bytes that are on their way inside this machine
+SETTLE_TURNS: Final = 100_000  # ... and at most, when clients never stop
+RECORDS: Final = 10_000  # publishes and acks that are remembered for assertions, the latest ...
+RECORD_BYTES: Final = 64 * 1024 * 1024  # ... and their bytes
+HELD_BACK: Final = 10_000  # deliveries and acks that a fault delays at a time
+
 # -- counters and schedules ------------------------------------------------------------------------
 COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
 SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered

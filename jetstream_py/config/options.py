@@ -42,6 +42,9 @@ class JetStreamOptions(msgspec.Struct):
 
     enabled: bool = False
     store_dir: str = ""  # "" : a directory below the system's temporary one
+    # For embedded servers; no file can ask for it.
+    in_memory: bool = False  # no directory at all
+    ahead: int = 0  # bytes by which the store's file grows; 0: as usual
     settings: dict[str, object] = {}  # the other keys of the block, under their first names
 
 

@@ -112,7 +112,7 @@ def test_a_failure_of_ours_is_logged_and_told_without_details(
     async def fail(call: Any) -> Any:
         raise RuntimeError("a detail")
 
-    gateway = place.server.app._monitor._server._gateway  # type: ignore[union-attr]
+    gateway = place.server.app.monitor._server._gateway  # type: ignore[union-attr]
     monkeypatch.setattr(gateway, "_complain", told.append)
     monkeypatch.setitem(routes._PATTERNS, ("kv",), {"GET": fail})
     failed = place.ask("GET", "/v1/kv")

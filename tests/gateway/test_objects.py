@@ -146,7 +146,7 @@ def test_an_upload_that_breaks_off(place: Place) -> None:
 def test_an_upload_that_is_too_large(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store = make(place, "bounded")
     before = place.run(store.status()).bytes
-    gateway = place.server.app._monitor._server._gateway  # type: ignore[union-attr]
+    gateway = place.server.app.monitor._server._gateway  # type: ignore[union-attr]
     monkeypatch.setattr(gateway, "_max_upload", 200_000)
 
     async def pieces() -> AsyncIterator[bytes]:

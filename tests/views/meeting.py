@@ -59,10 +59,10 @@ class Inside:
 
     async def start(self) -> None:
         await self.app.start()
-        assert self.app._listener is not None
-        self.url = f"nats://127.0.0.1:{self.app._listener.port}"
-        if self.app._monitor is not None:
-            self.http_url = f"http://127.0.0.1:{self.app._monitor.port}"
+        assert self.app.listener is not None
+        self.url = f"nats://127.0.0.1:{self.app.listener.port}"
+        if self.app.monitor is not None:
+            self.http_url = f"http://127.0.0.1:{self.app.monitor.port}"
 
     async def close(self) -> None:
         await self.app.stop()
