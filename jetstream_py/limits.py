@@ -165,6 +165,9 @@ FRESH_SUBJECTS: Final = 4096  # subjects noted between two commits to wake their
 JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are written
 JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
+DEAD_LETTERS: Final = 500  # copied before others get their turn, some 20 ms ...
+DEAD_LETTER_BYTES: Final = 4 * 1024 * 1024  # ... and bytes: they are read from disk and staged
+DEAD_LETTER_TEXT: Final = 1024  # bytes of a client's reason that are kept
 
 # -- batches ---------------------------------------------------------------------------------------
 # How many and how long are nats-server's, which clients know; `jetstream.limits.batch` may say otherwise.

@@ -1,0 +1,64 @@
+"""What this server offers beyond nats-server, asked for by metadata so that any client can.
+
+Every key begins with `jetstream-py.`; other servers keep such metadata and do nothing. A key under the
+prefix that nobody knows, or a value that means nothing, is refused: whoever asks for something must not
+believe that it is there when it is not. `docs/extensions.md` tells what each of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from jetstream_py.api.errors import ApiError, E, error
+from jetstream_py.subject import is_literal, is_valid
+
+if TYPE_CHECKING:
+    from jetstream_py.api.consumer_rules import ConsumerStep
+    from jetstream_py.api.consumer_types import ConsumerConfig
+
+PREFIX: Final = "jetstream-py."
+DEAD_LETTER_STREAM: Final = PREFIX + "dead-letter.stream"
+DEAD_LETTER_SUBJECT: Final = PREFIX + "dead-letter.subject"
+
+_OF_CONSUMERS: Final = frozenset((DEAD_LETTER_STREAM, DEAD_LETTER_SUBJECT))
+
+
+class DeadLetterAddress(NamedTuple):
+    """Where a consumer's dead letters go: one of the two."""
+
+    stream: str
+    subject: str
+
+
+def dead_letter_address(metadata: Mapping[str, str]) -> DeadLetterAddress | None:
+    """What a consumer's metadata says, if it says anything."""
+    stream, subject = metadata.get(DEAD_LETTER_STREAM, ""), metadata.get(DEAD_LETTER_SUBJECT, "")
+    return DeadLetterAddress(stream, subject) if stream or subject else None
+
+
+def check_consumer(draft: ConsumerConfig, step: ConsumerStep) -> None:
+    """What can be said without a look at other streams."""
+    asked = _asked(draft.metadata)
+    if not asked:
+        return
+    if unknown := asked - _OF_CONSUMERS:
+        raise _refused(f"no extension for consumers is called '{min(unknown)}'")
+    address = dead_letter_address(draft.metadata)
+    if address is None:
+        raise _refused(f"'{min(asked)}' needs a value")
+    if address.stream and address.subject:
+        raise _refused("dead letters go to a stream or to a subject, not to both")
+    name = address.subject.encode()
+    if name and not (is_valid(name) and is_literal(name)):
+        raise _refused(f"'{DEAD_LETTER_SUBJECT}' must be a subject without wildcards")
+    if draft.ack_policy not in ("explicit", "all"):
+        raise _refused("dead letters need ack policy explicit or all")
+
+
+def _asked(metadata: Mapping[str, str]) -> set[str]:
+    return {key for key in metadata if key.startswith(PREFIX)}
+
+
+def _refused(text: str) -> ApiError:
+    return error(E.CONSUMER_CREATE, err=text)
