@@ -1,4 +1,4 @@
-"""docs/kv.md and docs/objects.md: their examples, as the one coroutine that they are parts of."""
+"""docs/kv.md, docs/objects.md and docs/extensions.md: their examples, as the one coroutine that they are parts of."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield servers.start(OURS, flags=["-js", "-sd", str(servers.directory / "store")])
 
 
-@pytest.mark.parametrize(("file", "name"), [("docs/kv.md", "kv"), ("docs/objects.md", "objects")])
-def test_examples(server: Server, file: str, name: str) -> None:
-    parts = snippets(file, "python", name)
-    assert len(parts) >= 5
+@pytest.mark.parametrize("name", ["kv", "objects", "extensions"])
+def test_examples(server: Server, name: str) -> None:
+    parts = snippets(f"docs/{name}.md", "python", name)
+    assert parts
     text = "\n".join(part.text for part in parts).replace("nats://127.0.0.1:4222", server.url)
     made: dict[str, Any] = {}
     exec(f"async def example():\n{textwrap.indent(text, '    ')}", made)
