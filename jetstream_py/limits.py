@@ -194,6 +194,11 @@ TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond o
 TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
 EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
+# -- immutable streams -----------------------------------------------------------------------------
+CHAIN_SLICE: Final = (
+    5_000  # messages hashed before others get their turn, after a restore: some 10 ms
+)
+
 # -- counters and schedules ------------------------------------------------------------------------
 COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
 SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered

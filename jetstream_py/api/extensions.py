@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jetstream_py.api.errors import ApiError, E, error
+from jetstream_py.api.errors import ApiError, E, error, invalid_config
 from jetstream_py.subject import is_literal, is_valid
 
 if TYPE_CHECKING:
     from jetstream_py.api.consumer_rules import ConsumerStep
     from jetstream_py.api.consumer_types import ConsumerConfig
+    from jetstream_py.api.stream_rules import Step
+    from jetstream_py.api.types import StreamConfig
 
 PREFIX: Final = "jetstream-py."
 DEAD_LETTER_STREAM: Final = PREFIX + "dead-letter.stream"
 DEAD_LETTER_SUBJECT: Final = PREFIX + "dead-letter.subject"
+IMMUTABLE: Final = PREFIX + "immutable"
+HEAD: Final = IMMUTABLE + ".head"  # told, never asked for
 
+_OF_STREAMS: Final = frozenset((IMMUTABLE,))
 _OF_CONSUMERS: Final = frozenset((DEAD_LETTER_STREAM, DEAD_LETTER_SUBJECT))
 
 
@@ -54,6 +59,49 @@ def check_consumer(draft: ConsumerConfig, step: ConsumerStep) -> None:
         raise _refused(f"'{DEAD_LETTER_SUBJECT}' must be a subject without wildcards")
     if draft.ack_policy not in ("explicit", "all"):
         raise _refused("dead letters need ack policy explicit or all")
+
+
+# -- streams ---------------------------------------------------------------------------------------
+
+
+def is_immutable(metadata: Mapping[str, str]) -> bool:
+    return IMMUTABLE in metadata
+
+
+def check_stream(draft: StreamConfig, step: Step) -> None:
+    """The last step of all: what it looks at has its defaults."""
+    asked = _asked(draft.metadata)
+    if not asked:
+        return
+    if unknown := asked - _OF_STREAMS:
+        raise invalid_config(f"no extension for streams is called '{min(unknown)}'")
+    if is_immutable(draft.metadata):
+        _settle_immutable(draft, step)
+
+
+def _settle_immutable(draft: StreamConfig, step: Step) -> None:
+    if draft.metadata[IMMUTABLE] != "true":
+        raise invalid_config(f"'{IMMUTABLE}' can only be true")
+    kept = draft.discard == "new"  # then limits refuse, they do not remove
+    for clash, text in (
+        (draft.storage != "file", "has file storage"),
+        (draft.retention != "limits", "has limits retention"),
+        (draft.max_age > 0, "has no max age"),
+        (draft.max_msgs > 0 and not kept, "has max messages with discard policy new only"),
+        (draft.max_bytes > 0 and not kept, "has max bytes with discard policy new only"),
+        (
+            draft.max_msgs_per_subject > 0 and not draft.discard_new_per_subject,
+            "has max messages per subject with discard new per subject only",
+        ),
+        (draft.allow_rollup_hdrs, "has no rollups"),
+        (draft.allow_msg_ttl, "has no message TTLs"),
+        (draft.allow_msg_schedules, "has no message schedules"),
+    ):
+        if clash:
+            raise invalid_config(f"an immutable stream {text}")
+    if not (draft.deny_delete and draft.deny_purge):
+        step.correct("deny delete and deny purge must be set on an immutable stream")
+        draft.deny_delete = draft.deny_purge = True
 
 
 def _asked(metadata: Mapping[str, str]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetstream_py.api.errors import ApiError, E, error, invalid_config
+from jetstream_py.api.extensions import is_immutable
 from jetstream_py.api.types import StreamConfig
 
 _UPDATE: Final = "stream configuration update can not "
@@ -38,6 +39,10 @@ def check_changes(old: StreamConfig, new: StreamConfig) -> None:
             invalid_config("message schedules can not be disabled"),
         ),
         (old.persist_mode != new.persist_mode, _refusal("change persist mode")),
+        (
+            is_immutable(old.metadata) != is_immutable(new.metadata),
+            _refusal("change whether the stream is immutable"),
+        ),
     ):
         if forbidden:
             raise fault

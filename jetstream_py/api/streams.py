@@ -10,6 +10,7 @@ from jetstream_py.api import advisories
 from jetstream_py.api import responses as r
 from jetstream_py.api.decode import decode_body, decode_optional, expect_empty
 from jetstream_py.api.errors import error
+from jetstream_py.api.extensions import HEAD
 from jetstream_py.api.requests import (
     StreamConfigRequest,
     StreamInfoRequest,
@@ -215,6 +216,8 @@ def describe(
     config = stream.config
     if versions:
         config = replace(config, metadata=with_versions(config.metadata))
+    if stream.chain is not None:
+        config = replace(config, metadata=config.metadata | {HEAD: str(stream.chain.head)})
     return StreamInfo(
         config=config,
         created=time_text(stream.created_ns),

@@ -104,6 +104,7 @@ class Shared:
         self.new_id = engine.new_id
         self.announce = engine.announce
         self.after_commit = engine.after_commit
+        self.chains = engine.chains
         self.streams: Mapping[str, Stream] = {}  # of the account
         self.account = account
         self.bus = bus

@@ -1,4 +1,4 @@
-"""docs/kv.md, docs/objects.md and docs/extensions.md: their examples, as the one coroutine that they are parts of."""
+"""docs/kv.md, objects.md and extensions.md: their examples, as the one coroutine that they are parts of."""
 
 from __future__ import annotations
 
