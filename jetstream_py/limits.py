@@ -206,6 +206,9 @@ SCHEDULE_NAP: Final = 86_400.0  # seconds a timer may be set for; the wall clock
 CRON_LENGTH: Final = 1024  # characters: every second of a minute fits
 SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many is refused
 
+# -- the API of the preview ------------------------------------------------------------------------
+PREVIEW_PENDING: Final = 1_000  # deliveries that its info of a consumer lists one by one
+
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be

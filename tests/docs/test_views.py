@@ -16,7 +16,8 @@ from tests.support.server import OURS, Server, Servers
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Servers(tmp_path_factory.mktemp("docs-views")) as servers:
-        yield servers.start(OURS, flags=["-js", "-sd", str(servers.directory / "store")])
+        [config] = snippets("docs/extensions.md", "conf", "preview")
+        yield servers.start(OURS, config.placed(servers.directory, servers.directory / "store"))
 
 
 @pytest.mark.parametrize("name", ["kv", "objects", "extensions"])
