@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "jetstream-py."
 DEAD_LETTER_STREAM: Final = PREFIX + "dead-letter.stream"
 DEAD_LETTER_SUBJECT: Final = PREFIX + "dead-letter.subject"
+PURGE_BEFORE: Final = PREFIX + "before"  # a field of purge requests
 IMMUTABLE: Final = PREFIX + "immutable"
 HEAD: Final = IMMUTABLE + ".head"  # told, never asked for
 

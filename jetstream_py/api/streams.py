@@ -25,7 +25,7 @@ from jetstream_py.api.stream_config import (
     check_update,
     with_versions,
 )
-from jetstream_py.api.times import ZERO_TIME, time_text
+from jetstream_py.api.times import ZERO_TIME, parse_time, time_text
 from jetstream_py.api.types import (
     AccountInfo,
     AccountLimits,
@@ -171,7 +171,16 @@ def purge(request: Request) -> None:
         else:
             request.respond(r.encode(r.StreamPurgeResponse(success=True, purged=count)))
 
-    stream.purge(body.filter.encode(), body.seq, body.keep, done)
+    seq = _purge_before(stream, body) if body.before else body.seq
+    stream.purge(body.filter.encode(), seq, body.keep, done)
+
+
+def _purge_before(stream: Stream, body: StreamPurgeRequest) -> int:
+    """What is older than a time goes. With `seq` 1 such a request does nothing on a server that passes over
+    the field; without, it would empty the stream there."""
+    if body.seq != 1:
+        raise error(10003)
+    return stream.store.seq_at(parse_time(body.before))
 
 
 def names(request: Request) -> bytes:
