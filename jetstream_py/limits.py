@@ -199,6 +199,10 @@ CHAIN_SLICE: Final = (
     5_000  # messages hashed before others get their turn, after a restore: some 10 ms
 )
 
+# -- templates of streams --------------------------------------------------------------------------
+TEMPLATE_STREAMS: Final = 100  # that a template makes unless told otherwise ...
+TEMPLATE_MOST: Final = 10_000  # ... and at most: each of them has timers, tables and records
+
 # -- counters and schedules ------------------------------------------------------------------------
 COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
 SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered

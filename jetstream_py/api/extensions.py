@@ -7,9 +7,11 @@ believe that it is there when it is not. `docs/extensions.md` tells what each of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from jetstream_py import limits
 from jetstream_py.api.errors import ApiError, E, error, invalid_config
 from jetstream_py.subject import is_literal, is_valid
 
@@ -25,8 +27,12 @@ DEAD_LETTER_SUBJECT: Final = PREFIX + "dead-letter.subject"
 PURGE_BEFORE: Final = PREFIX + "before"  # a field of purge requests
 IMMUTABLE: Final = PREFIX + "immutable"
 HEAD: Final = IMMUTABLE + ".head"  # told, never asked for
+TEMPLATE_NAME: Final = PREFIX + "template.name"
+TEMPLATE_MAX: Final = PREFIX + "template.max-streams"
+TEMPLATE_OF: Final = PREFIX + "template.of"  # told of streams that a template has made
 
-_OF_STREAMS: Final = frozenset((IMMUTABLE,))
+_OF_STREAMS: Final = frozenset((IMMUTABLE, TEMPLATE_NAME, TEMPLATE_MAX, TEMPLATE_OF))
+_PLACE: Final = re.compile(r"\{(\d{1,3})\}")
 _OF_CONSUMERS: Final = frozenset((DEAD_LETTER_STREAM, DEAD_LETTER_SUBJECT))
 
 
@@ -78,6 +84,8 @@ def check_stream(draft: StreamConfig, step: Step) -> None:
         raise invalid_config(f"no extension for streams is called '{min(unknown)}'")
     if is_immutable(draft.metadata):
         _settle_immutable(draft, step)
+    if TEMPLATE_NAME in asked or TEMPLATE_MAX in asked:
+        _check_template(draft)
 
 
 def _settle_immutable(draft: StreamConfig, step: Step) -> None:
@@ -103,6 +111,43 @@ def _settle_immutable(draft: StreamConfig, step: Step) -> None:
     if not (draft.deny_delete and draft.deny_purge):
         step.correct("deny delete and deny purge must be set on an immutable stream")
         draft.deny_delete = draft.deny_purge = True
+
+
+class TemplateRule(NamedTuple):
+    """How the streams of a template are called, and how many there may be."""
+
+    pattern: str  # `{n}` is the n-th token of a subject
+    places: tuple[int, ...]  # the tokens that are in the name, from 0
+    most: int
+
+    def name(self, tokens: list[str]) -> str:
+        return _PLACE.sub(lambda found: tokens[int(found[1]) - 1], self.pattern)
+
+
+def template_rule(metadata: Mapping[str, str]) -> TemplateRule | None:
+    """Of a stream that is a template."""
+    pattern = metadata.get(TEMPLATE_NAME)
+    if pattern is None:
+        return None
+    places = tuple(int(place) - 1 for place in _PLACE.findall(pattern))
+    return TemplateRule(pattern, places, int(metadata.get(TEMPLATE_MAX, limits.TEMPLATE_STREAMS)))
+
+
+def _check_template(draft: StreamConfig) -> None:
+    most = draft.metadata.get(TEMPLATE_MAX, "1")
+    if not (most.isascii() and most.isdigit() and 0 < int(most[:9]) <= limits.TEMPLATE_MOST):
+        text = f"'{TEMPLATE_MAX}' must be a number from 1 to {limits.TEMPLATE_MOST}"
+        raise invalid_config(text)
+    rule = template_rule(draft.metadata)
+    if rule is None:
+        raise invalid_config(f"'{TEMPLATE_MAX}' needs '{TEMPLATE_NAME}'")
+    if draft.mirror is not None or draft.sources or len(draft.subjects) != 1:
+        raise invalid_config("a template has one subject, and neither mirror nor sources")
+    tokens = draft.subjects[0].split(".")
+    wild = {place for place, token in enumerate(tokens) if token == "*"}  # noqa: S105
+    if not rule.places or not wild.issuperset(rule.places):
+        text = f"'{TEMPLATE_NAME}' must name wildcard tokens of the subject, as in LOGS_{{2}}"
+        raise invalid_config(text)
 
 
 def _asked(metadata: Mapping[str, str]) -> set[str]:

@@ -165,6 +165,7 @@ class ApiService:
         self._closed = False
         self.events = js.shared.events = ConsumerEvents(js)
         js.shared.batch_abandoned = partial(advisories.batch_abandoned, js)
+        js.shared.make_stream = partial(streams.make, js)
         self.backups = Backups(js)
         self._subs = [js.bus.subscribe(API + b">", self.request)]
         self._domain = b"$JS.%b.API." % js.settings.domain.encode()

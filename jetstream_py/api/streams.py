@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from jetstream_py.api import advisories
 from jetstream_py.api import responses as r
 from jetstream_py.api.decode import decode_body, decode_optional, expect_empty
-from jetstream_py.api.errors import error
-from jetstream_py.api.extensions import HEAD
+from jetstream_py.api.errors import error, invalid_config
+from jetstream_py.api.extensions import HEAD, TEMPLATE_OF
 from jetstream_py.api.requests import (
     StreamConfigRequest,
     StreamInfoRequest,
@@ -81,12 +81,21 @@ def account_info(request: Request) -> bytes:
 
 def create(request: Request) -> bytes:
     config = _named_config(request)
+    if TEMPLATE_OF in config.metadata and config.name not in request.js.streams:
+        raise invalid_config(f"'{TEMPLATE_OF}' is told, not asked for")
     exists = config.name in request.js.streams
     stream = request.js.create(config)
     if not exists:
         advisories.stream_action(request.js, config.name, "create")
     details = describe(request.js, stream)
     return r.stream_created(replace(details, domain=""))  # the only one without
+
+
+def make(js: JetStream, config: StreamConfig) -> Stream:
+    """A stream that nobody has asked for: a template makes it."""
+    stream = js.create(check_create(config, rules_of(js)))
+    advisories.stream_action(js, config.name, "create")
+    return stream
 
 
 def update(request: Request) -> bytes:

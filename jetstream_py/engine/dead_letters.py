@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from jetstream_py import headers as hdr
 from jetstream_py import limits
 from jetstream_py.api.errors import ApiError, E, error
-from jetstream_py.api.extensions import DeadLetterAddress, dead_letter_address
+from jetstream_py.api.extensions import DeadLetterAddress, dead_letter_address, template_rule
 from jetstream_py.api.times import time_text
 from jetstream_py.subject import matches
 
@@ -184,11 +184,16 @@ def _target(stream: Stream, address: DeadLetterAddress) -> Stream:
     else:
         name = address.subject.encode()
         found = (
-            each for each in streams.values() if any(matches(name, own) for own in each.subjects)
+            each
+            for each in streams.values()
+            if any(matches(name, own) for own in each.subjects)
+            and template_rule(each.config.metadata) is None
         )
         target = next(found, None)
         if target is None:
             raise _refused(f"no stream listens to '{address.subject}' for dead letters")
+    if template_rule(target.config.metadata) is not None:
+        raise _refused("dead letters can not go to a template")
     if target is stream:
         raise _refused("dead letters go to another stream")
     if target.config.mirror is not None:
