@@ -7,6 +7,7 @@ nobody.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -68,9 +69,9 @@ def direct_get(
     try:
         # The two ways in which nearly all requests come need no look at the others.
         if subject and not body and not headers and is_literal(subject):
-            block, data = _rendered(stream, stream.store.newest(subject))
+            block, data = rendered(stream, stream.store.newest(subject))
         elif not subject and not headers and (found := by_seq(body)):
-            block, data = _rendered(stream, stream.store.get(int(found[1])))
+            block, data = rendered(stream, stream.store.get(int(found[1])))
         else:
             _answer(service, stream, reply, _request(subject, headers, body))
             return True
@@ -86,7 +87,7 @@ def _answer(service: ApiService, stream: Stream, reply: bytes, request: MsgGetRe
         for block, data in answers(service, stream, request):
             service.answer(reply, data, block)
         return
-    block, data = _rendered(stream, select(stream, request), request.no_hdr)
+    block, data = rendered(stream, select(stream, request), request.no_hdr)
     service.answer(reply, data, block)
 
 
@@ -131,7 +132,7 @@ def _check(request: MsgGetRequest) -> None:
         raise Status(BAD_REQUEST)
 
 
-def _rendered(
+def rendered(
     stream: Stream, message: Message | None, no_hdr: bool = False, *extra: tuple[bytes, bytes]
 ) -> tuple[bytes, bytes]:
     """Headers and payload of the answer."""
@@ -147,10 +148,15 @@ def _rendered(
             stream.name,
             message.subject,
             message.seq,
-            time_text(message.ts).encode(),
+            _stamp(message.ts),
         )
     )
     return hdr.extend(block, *extra) if extra else block, message.data
+
+
+@lru_cache(4096)  # messages that were published together have one time
+def _stamp(ts: int) -> bytes:
+    return time_text(ts).encode()
 
 
 def _end(pending: int, last: int, *extra: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
@@ -180,7 +186,7 @@ def _batch(
             break
         if not request.no_hdr:  # the real server counts with the headers
             pending -= 1
-        yield _rendered(stream, message, request.no_hdr, *_progress(pending, last))
+        yield rendered(stream, message, request.no_hdr, *_progress(pending, last))
         last = message.seq
         budget -= len(message.subject) + len(message.headers) + len(message.data)
         if budget <= 0:
@@ -225,7 +231,7 @@ def _multi(
         if message is None:
             continue
         pending -= 1
-        yield _rendered(stream, message, False, *_progress(pending, last))
+        yield rendered(stream, message, False, *_progress(pending, last))
         last = seq
         budget -= len(message.subject) + len(message.headers) + len(message.data)
         if budget <= 0:

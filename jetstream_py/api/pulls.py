@@ -27,7 +27,7 @@ def next_message(
         return False
     if not reply:
         return True
-    if not level.enough(headers):
+    if headers and not level.enough(headers):
         service.answer(reply, b"", statuses.API_LEVEL_REQUIRED)
     elif consumer.config.deliver_subject:
         service.answer(reply, b"", statuses.PUSH_BASED)

@@ -7,7 +7,7 @@ leaves when the change is on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -17,14 +17,15 @@ from jetstream_py.api import responses as r
 from jetstream_py.api.backups import Backups
 from jetstream_py.api.consumer_advisories import ConsumerEvents
 from jetstream_py.api.direct import direct_get
+from jetstream_py.api.direct_series import DIRECT_GET, direct_gets
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.pulls import NEXT, next_message
+from jetstream_py.engine.shared import Series
 
 if TYPE_CHECKING:
     from jetstream_py.engine.jetstream import JetStream
 
 API = b"$JS.API."
-DIRECT_GET = b"$JS.API.DIRECT.GET."
 MANY = 1_000_000  # tokens; the control line's length is the bound
 
 
@@ -167,7 +168,8 @@ class ApiService:
         js.shared.batch_abandoned = partial(advisories.batch_abandoned, js)
         js.shared.make_stream = partial(streams.make, js)
         self.backups = Backups(js)
-        self._subs = [js.bus.subscribe(API + b">", self.request)]
+        series = Series(DIRECT_GET, partial(direct_gets, self))
+        self._subs = [js.bus.subscribe(API + b">", self.request, series)]
         self._domain = b"$JS.%b.API." % js.settings.domain.encode()
         if js.settings.domain:
             self._subs += [
@@ -284,6 +286,13 @@ class ApiService:
     def answer(self, reply: bytes, data: bytes, headers: bytes = b"") -> None:
         self._requests.answered(len(data))
         self.js.outbox.send(self.js.bus, reply, data, headers=headers)
+
+    def answer_all(
+        self, replies: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """`answer` for many, all with headers."""
+        self._requests.answered(sum(map(len, datas)))
+        self.js.outbox.send_all(self.js.bus, replies, headers, datas)
 
 
 class Names(NamedTuple):

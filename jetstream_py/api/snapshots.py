@@ -102,4 +102,5 @@ def _finish(request: Request, config: StreamConfig, staged: Restoration) -> byte
 
     stream = staged.finish(checked)
     advisories.stream_action(js, config.name, "create")
-    return r.stream_restored(describe(js, stream))
+    # nats-server answers before the stream looks at its origins.
+    return r.stream_restored(replace(describe(js, stream), mirror=None, sources=()))

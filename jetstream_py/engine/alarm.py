@@ -6,12 +6,14 @@ never too late; whoever sets something earlier moves it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from jetstream_py.timers import Timer
 
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer import Consumer
+
+NEVER: Final = 1 << 100  # later than any clock will show
 
 
 class Alarm:
@@ -20,42 +22,45 @@ class Alarm:
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
         self._timer: Timer | None = None
-        self._at = 0
+        self._at = NEVER
 
     def cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self._at = NEVER
 
     def arm(self) -> None:
         """Set it for the earliest thing that will happen."""
         consumer = self._consumer
         if consumer.closed:
             return
-        outlet, shared, config = consumer.outlet, consumer.shared, consumer.config
-        now = shared.now()
-        due = [consumer.unacked.next_due(), outlet.next_due(), consumer.dispatcher.replay_due]
+        outlet, threshold = consumer.outlet, consumer.config.inactive_threshold
+        earliest = consumer.unacked.next_due() or NEVER
+        earliest = min(earliest, outlet.next_due() or NEVER)
+        earliest = min(earliest, consumer.dispatcher.replay_due or NEVER)
         if consumer.was_paused:
-            due.append(now + max(0, consumer.paused_until_ns - shared.clock.now_ns()))
-        if config.inactive_threshold > 0:
+            shared = consumer.shared
+            left = max(0, consumer.paused_until_ns - shared.clock.now_ns())
+            earliest = min(earliest, shared.now() + left)
+        if threshold > 0:
             # Whether anybody is there is asked when it rings, not with every delivery.
-            due.append(outlet.active + config.inactive_threshold)
-        earliest = min([at for at in due if at], default=0)
-        if earliest:
+            earliest = min(earliest, outlet.active + threshold)
+        if earliest < self._at:
             self.ring_at(earliest)
 
     def ring_at(self, at: int) -> None:
         """Not later than then."""
+        if self._at <= at:
+            return
         if self._timer is not None:
-            if self._at <= at:
-                return
             self._timer.cancel()
         self._at = at
         shared = self._consumer.shared
         self._timer = shared.timers.call_later(max(0.0, (at - shared.now()) / 1e9), self._ring)
 
     def _ring(self) -> None:
-        self._timer = None
+        self._timer, self._at = None, NEVER
         consumer = self._consumer
         outlet = consumer.outlet
         now = consumer.shared.now() + 1  # the clock counts in floats: do not miss by a rounding

@@ -52,7 +52,8 @@ class Consumer:
         self.next_dseq = 1
         self.delivered_ns = 0  # wall clock
         self.reply_path = stream.consumers.reply_path(name)
-        self.ack_form = (b"$JS.ACK.%b." % self.reply_path).replace(b"%", b"%%")
+        self.ack_start = b"$JS.ACK.%b." % self.reply_path
+        self.ack_form = self.ack_start.replace(b"%", b"%%")
         self.ledger = Ledger(self)
         self.desk = AckDesk(self)
         self.alarm = Alarm(self)

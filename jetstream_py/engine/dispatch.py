@@ -10,6 +10,7 @@ Only what is on disk is delivered: reads end at the stream's `visible_seq`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jetstream_py.engine.run import Run
@@ -28,7 +29,7 @@ class Dispatcher:
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
-        self._serving = False
+        self.serving = False
         self._scheduled = False
         self._unheard: list[int] = []
         self.replay_due = 0
@@ -36,13 +37,13 @@ class Dispatcher:
 
     def serve(self) -> None:
         """Deliver what can be delivered now."""
-        if self._serving or self._consumer.closed:
+        if self.serving or self._consumer.closed:
             return
-        self._serving = True
+        self.serving = True
         try:
             self._serve()
         finally:
-            self._serving = False
+            self.serving = False
         self._consumer.alarm.arm()
 
     def _serve(self) -> None:
@@ -81,7 +82,7 @@ class Dispatcher:
             if not sent:
                 return
             messages = messages.part(0, sent)
-            self._delivered(messages)
+            self.delivered(messages.seqs, consumer.shared.now())
             if self._unheard:
                 self._requeue_unheard()
             left -= sum(map(len, messages.datas)) + 100 * sent
@@ -97,18 +98,19 @@ class Dispatcher:
         self._scheduled = False
         self.serve()
 
-    def _delivered(self, messages: Columns) -> None:
+    def delivered(self, seqs: Sequence[int], now: int) -> None:
         """New messages have left."""
-        seqs = messages.seqs
         consumer = self._consumer
-        if consumer.config.ack_policy != "none":
-            consumer.unacked.deliver(seqs, consumer.next_dseq, consumer.shared.now())
+        acked = consumer.config.ack_policy != "none"
+        if acked:
+            consumer.unacked.deliver(seqs, consumer.next_dseq, now)
         consumer.next_dseq += len(seqs)
         consumer.position.advance(seqs)
         consumer.delivered_ns = consumer.shared.clock.now_ns()
-        if consumer.config.ack_policy == "none":
+        if not acked:
             consumer.ledger.delivered(seqs)
-        consumer.changed()
+        if consumer.journal is not None:
+            consumer.journal.changed(consumer)
 
     def unheard(self, seqs: list[int]) -> None:
         """They left, but their listener was gone: they go out again at once."""

@@ -10,7 +10,7 @@ An account that has no JetStream is here, too, with no streams: it is `enabled` 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +30,7 @@ from jetstream_py.subject import overlap
 if TYPE_CHECKING:
     from jetstream_py.engine.consumer_record import Restored
     from jetstream_py.engine.expiry import Lifetimes
+    from jetstream_py.engine.source import Position
     from jetstream_py.store import StreamStore
 
 
@@ -183,6 +184,7 @@ class JetStream:
         store: StreamStore,
         created: int,
         lifetimes: Lifetimes,
+        positions: Collection[Position],
         consumers: Iterable[Restored],
     ) -> Stream:
         """What a restore has gathered becomes a stream."""
@@ -190,6 +192,7 @@ class JetStream:
             config = _on_its_own(config)
         self.check_addition(config)
         stream = Stream(self.shared, config, store, created)
+        stream.origins.resume(positions)
         stream.expiry.adopt(lifetimes)
         stream.recover()
         for restored in consumers:

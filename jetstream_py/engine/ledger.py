@@ -43,7 +43,7 @@ class Ledger:
         self._touch()
         return self._settle(named.seq)
 
-    def delivered(self, seqs: list[int]) -> None:
+    def delivered(self, seqs: Sequence[int]) -> None:
         """Without acks a delivery is settled when it has left."""
         self.floor_seq = self._consumer.next_dseq - 1
         self.floor_stream_seq = seqs[-1]

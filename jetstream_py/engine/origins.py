@@ -8,7 +8,10 @@ from jetstream_py.engine.link import Link
 from jetstream_py.engine.source import Positions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from jetstream_py.api.types import StreamConfig, StreamSource, StreamSourceInfo
+    from jetstream_py.engine.source import Position
     from jetstream_py.engine.stream import Stream
 
 NEAR: Final = 10  # messages that a mirror may lack and still answer for its origin
@@ -21,6 +24,11 @@ class Origins:
         self._stream = stream
         self._links: list[Link] = []
         self._positions: Positions | None = None
+
+    def resume(self, found: Collection[Position]) -> None:
+        """Sources of a stream that was restored go on where it had come."""
+        if self._positions is not None:
+            self._positions.resume(found)
 
     def configure(self, config: StreamConfig) -> None:
         """Links of origins that stay are left alone."""

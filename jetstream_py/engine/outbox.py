@@ -58,6 +58,12 @@ class Publisher(Protocol):
         """Messages whose payloads are `start`, a number that counts up from `first`, and `end`."""
         ...
 
+    def publish_all(
+        self, subjects: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """Messages with headers, each to its own subject."""
+        ...
+
     def flush(self) -> None:
         """Write now."""
         ...
@@ -100,6 +106,21 @@ class Outbox:
             self._send(publisher, Letter(subject, data, reply, headers))
         else:
             publisher.publish(subject, data, reply, headers)
+
+    def send_all(
+        self,
+        publisher: Publisher,
+        subjects: Sequence[bytes],
+        headers: Sequence[bytes],
+        datas: Sequence[bytes],
+    ) -> None:
+        """`send` for many, all with headers."""
+        store = self._store
+        if not (self._held or store.busy or store.dirty):
+            publisher.publish_all(subjects, headers, datas)
+            return
+        for subject, block, data in zip(subjects, headers, datas, strict=True):
+            self._send(publisher, Letter(subject, data, b"", block))
 
     def send_acks(
         self, publisher: Publisher, replies: Sequence[bytes], start: bytes, first: int, end: bytes

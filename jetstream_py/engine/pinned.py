@@ -32,7 +32,7 @@ class Pinned:
     def choose(self, waiting: Waiting) -> PullRequest | None:
         """The request that may have the next message."""
         chosen = None
-        for request in waiting:
+        for request in list(waiting):
             if not request.ask.json or (self.id and request.pin == self.id):
                 return request  # one that says nothing about groups is served as it comes
             if request.pin:

@@ -150,10 +150,24 @@ class Position:
             return self.read(most, up_to)
         return Columns.of(found)
 
+    def first(self, up_to: int) -> Message | None:
+        """The next match alone, where it is easy to find."""
+        since = self.next_seq
+        if since < self._searched:
+            since = self._searched
+        if self._chosen or since > up_to:
+            return None
+        message = self._store.next(since, self.pattern)
+        if message is None or message.seq > up_to:
+            self._searched = up_to + 1
+            return None
+        return message
+
     def advance(self, seqs: Sequence[int]) -> None:
         """These were delivered."""
         self.next_seq = seqs[-1] + 1
-        self._pass(self.next_seq)
+        if self._chosen:
+            self._pass(self.next_seq)
         if self._ahead > 0:
             self._ahead -= len(seqs)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from jetstream_py.api.next_request import BadRequest, NextRequest, parse_next
 from jetstream_py.engine import statuses
+from jetstream_py.engine.express import CONGESTION, Express
 from jetstream_py.engine.pinned import Pinned
 from jetstream_py.engine.waiting import PullRequest, Waiting
 from jetstream_py.gotext import duration
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from jetstream_py.engine.run import Run
 
 RUN = 500  # messages handed out between two looks at the requests
-CONGESTION = 8 * 1024 * 1024  # bytes on their way to one client, beyond which the others come first
 
 
 class Pull:
@@ -36,6 +36,7 @@ class Pull:
         self._bus = consumer.shared.bus
         self.pinned = Pinned(consumer)
         self.waiting = Waiting(False)
+        self.express = Express(consumer)
         self._chosen: PullRequest | None = None
         self._run: Run | None = None  # the run that is being handed out ...
         self._from = self._to = 0  # ... and which part of it ...
@@ -47,6 +48,9 @@ class Pull:
         """The consumer has another configuration."""
         config = self._consumer.config
         self._policy = config.priority_policy
+        # What was asked when nothing spoke against it: the same request needs no second look.
+        self._accepted: NextRequest | None = None
+        self.express.configure()
         waiting = Waiting(self._policy == "prioritized")
         for request in self.waiting:
             waiting.add(request)
@@ -60,12 +64,16 @@ class Pull:
         self.active = now
         try:
             ask = parse_next(body)
-            refusal = self._refusal(ask)
         except BadRequest as bad:
-            refusal = statuses.bad_request(str(bad))
-        if refusal is not None:
-            if refusal:
-                self._status(inbox, refusal)
+            self._status(inbox, statuses.bad_request(str(bad)))
+            return
+        if self.waiting or ask is not self._accepted:
+            refusal = self._refusal(ask)
+            if refusal is not None:
+                if refusal:
+                    self._status(inbox, refusal)
+                return
+        if not self.waiting and self.express.serve(inbox, ask, now):
             return
         if self._policy == "pinned_client":
             self.pinned.seen(ask.id, now)
@@ -93,6 +101,9 @@ class Pull:
         if refusal is None and len(self.waiting) >= config.max_waiting:
             self._drop_deserted()  # there may be room for the next one
             return b"" if ask.idle_heartbeat > 0 else statuses.EXCEEDED_MAX_WAITING
+        if refusal is None and self._policy == "none" and not ask.no_wait:
+            # Only the number of those who wait could speak against the same request the next time.
+            self._accepted = ask
         return refusal
 
     def _group_refusal(self, ask: NextRequest) -> bytes | None:
@@ -144,7 +155,7 @@ class Pull:
             return None
         if self._policy == "pinned_client":
             return self.pinned.choose(self.waiting)
-        for request in self.waiting:
+        for request in list(self.waiting):
             ask = request.ask
             if (
                 not (ask.min_pending or ask.min_ack_pending)
@@ -187,7 +198,7 @@ class Pull:
     def _taker(self, size: int) -> PullRequest | None:
         """The request whose turn it is; those that have no bytes left for it end here."""
         while self.waiting:
-            request = self._chosen or self.waiting.first()
+            request = self._chosen or self.waiting[0]
             if not request.ask.max_bytes:
                 return request
             if size <= request.budget:
@@ -221,14 +232,14 @@ class Pull:
             self._consumer.dispatcher.unheard(run.seqs[start + heard : end])
 
     def congested(self) -> bool:
-        return self._bus.backlog(self.waiting.first().inbox) > CONGESTION
+        return self._bus.backlog(self.waiting[0].inbox) > CONGESTION
 
     def at_limit(self) -> None:
         """Requests wait until acks come."""
 
     def at_end(self) -> None:
         """No more messages: those who did not want to wait hear so."""
-        for request in self.waiting:
+        for request in list(self.waiting):
             if request.ask.no_wait and (request.delivered or not request.ask.expires):
                 self.waiting.remove(request)
                 self._status(request.inbox, statuses.NO_MESSAGES)
@@ -237,7 +248,7 @@ class Pull:
 
     def tick(self, now: int) -> None:
         """End what has waited too long; tell the others that the consumer is alive."""
-        for request in self.waiting:
+        for request in list(self.waiting):
             if request.expires and request.expires <= now:
                 self.finish(request, statuses.REQUEST_TIMEOUT)
             elif request.beat and request.beat <= now:
@@ -251,10 +262,11 @@ class Pull:
         if self._policy == "pinned_client":
             self.pinned.tick(now)
 
-    def next_due(self) -> int | None:
-        due = self.waiting.next_due()
+    def next_due(self) -> int:
+        """When something happens by itself, 0 for never."""
+        due = self.waiting.next_due() if self.waiting else 0
         pin = self.pinned.due
-        return min(due, pin) if due and pin else due or pin or None
+        return min(due, pin) if due and pin else due or pin
 
     def is_active(self) -> bool:
         """Does anybody wait?"""
@@ -272,7 +284,7 @@ class Pull:
 
     def _drop_deserted(self) -> None:
         """Requests whose inbox nobody listens to any more vanish."""
-        for request in self.waiting:
+        for request in list(self.waiting):
             if not self._bus.has_interest(request.inbox):
                 self.waiting.remove(request)
 
@@ -280,7 +292,7 @@ class Pull:
         self._bus.publish(inbox, b"", b"", block)
 
     def close(self, deleted: bool) -> None:
-        for request in self.waiting:
+        for request in list(self.waiting):
             if deleted:
                 self._status(request.inbox, statuses.CONSUMER_DELETED)
             else:

@@ -8,6 +8,8 @@ be filled without being dropped.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -101,8 +103,10 @@ class Push:
         """Deliver as much of the run as windows and rates allow. Returns how many messages."""
         flow_control = self._consumer.config.flow_control
         sent = len(run)
-        if flow_control or self._rate:
+        if self._rate:
             sent = self._admitted(run.sizes(), flow_control)
+        elif flow_control:
+            sent = self._within_window(run.sizes())
         if sent:
             self._bus.deliver(self._subject, *run.part(0, sent))
             self._beat_later(self._consumer.shared.now())
@@ -118,6 +122,16 @@ class Push:
             if flow_control and self._flow(size):
                 return i + 1
         return len(sizes)
+
+    def _within_window(self, sizes: list[int]) -> int:
+        """`_admitted` when there is no rate. An answer that is awaited covers something, so `_flow` has
+        nothing to do before the message that fills the window."""
+        limit = self._window if self._asked else self._window // 2
+        flying = list(accumulate(sizes, initial=self._flying))
+        sent = min(bisect_right(flying, limit, 1), len(sizes))
+        self._flying = flying[sent]
+        self._flow(sizes[sent - 1])
+        return sent
 
     def _flow(self, size: int) -> bool:
         """Is the run to end here, because the client is to be asked or the window is full?"""
@@ -192,9 +206,10 @@ class Push:
         interval = self._consumer.config.idle_heartbeat
         self.beat = now + interval if interval and self.bound else 0
 
-    def next_due(self) -> int | None:
-        due = [at for at in (self.beat, self.rate_due) if at]
-        return min(due) if due else None
+    def next_due(self) -> int:
+        """When something happens by itself, 0 for never."""
+        beat, due = self.beat, self.rate_due
+        return min(beat, due) if beat and due else beat or due
 
     def close(self, deleted: bool) -> None:
         self._bus.unwatch(self._subject, self._interest_changed)

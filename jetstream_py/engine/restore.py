@@ -22,6 +22,8 @@ from jetstream_py.backup.errors import ArchiveError
 from jetstream_py.engine import consumer_record
 from jetstream_py.engine.engine import Stored
 from jetstream_py.engine.expiry import Lifetimes
+from jetstream_py.engine.origin import Origin
+from jetstream_py.engine.source import Position, position_of
 from jetstream_py.engine.stream import MAX_HEADERS
 from jetstream_py.subject import is_valid_literal
 
@@ -57,6 +59,8 @@ class Restoration:
         memory = config.storage == "memory"
         self.store = js.store.create(msgspec.json.encode(stored), memory)
         self._lifetimes = Lifetimes()
+        self._sources = {Origin(each).key for each in config.sources}
+        self._positions: dict[str, Position] = {}  # how far each had come
         self._state: _State | None = None
         self._consumers: dict[str, bytes] = {}
         self._weight = 0  # bytes of these
@@ -105,6 +109,10 @@ class Restoration:
         self.store.append(subject, headers, data, ts, seq)
         if headers and self.config.allow_msg_ttl:
             self._lifetimes.add(seq, ts, headers, self._created)
+        if headers and self._sources:
+            position = position_of(headers)
+            if position is not None and position.key in self._sources:
+                self._positions[position.key] = position
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -118,7 +126,10 @@ class Restoration:
             store.start_at(max(state.first_seq, 1))
         if state.last_seq > store.last_seq:
             store.skip(state.last_seq - store.last_seq)
-        return self._js.adopt(self.config, store, self._created, self._lifetimes, consumers)
+        positions = self._positions.values()
+        return self._js.adopt(
+            self.config, store, self._created, self._lifetimes, positions, consumers
+        )
 
     def _checked(self, name: str, check: CheckConsumer) -> consumer_record.Restored:
         found = consumer_record.read(self._consumers[name])

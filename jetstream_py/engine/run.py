@@ -8,6 +8,7 @@ sequence>.<time>.<pending>`.
 from __future__ import annotations
 
 from itertools import count, repeat
+from operator import add
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -55,8 +56,11 @@ class Run:
 
     def sizes(self) -> list[int]:
         """Bytes as budgets and windows count them."""
-        columns = (self.subjects, self.replies, self.headers, self.datas)
-        return [sum(map(len, row)) for row in zip(*columns, strict=True)]
+        sizes = map(add, map(len, self.subjects), map(len, self.replies))
+        sizes = map(add, sizes, map(len, self.datas))
+        if any(self.headers):
+            sizes = map(add, sizes, map(len, self.headers))
+        return list(sizes)
 
     def part(self, start: int, end: int) -> Part:
         """The columns of some of the messages, for `Bus.deliver`."""

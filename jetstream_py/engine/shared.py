@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jetstream_py.engine.outbox import Publisher
 
@@ -25,10 +25,18 @@ Outcome = tuple[str, bytes, bool, str]
 Teller = Callable[[Item, bool], Outcome | None]
 
 
+class Series(NamedTuple):
+    """A second way to a handler: many requests at once, all under a prefix and each with a reply. What it
+    is given are subjects, replies and payloads; False means that it leaves them to the handler."""
+
+    prefix: bytes
+    take: Callable[[Sequence[bytes], Sequence[bytes], Sequence[bytes]], bool]
+
+
 class Bus(Publisher, Protocol):
     """Core NATS as the engine sees it."""
 
-    def subscribe(self, subject: bytes, handler: Handler) -> Any: ...
+    def subscribe(self, subject: bytes, handler: Handler, series: Series | None = None) -> Any: ...
 
     def collect(self, subject: bytes, collector: Collector, teller: Teller | None = None) -> Any:
         """Like `subscribe`, for many messages: those of a read come as one list. What somebody traces goes
@@ -50,6 +58,13 @@ class Bus(Publisher, Protocol):
         datas: list[bytes],
     ) -> int:
         """Send messages that keep their subjects to the listeners of `inbox`. How many had one."""
+        ...
+
+    def deliver_one(
+        self, inbox: bytes, subject: bytes, reply: bytes, headers: bytes, data: bytes, most: int
+    ) -> bool:
+        """`deliver` for one message, if `inbox` has just one plain listener, who has not more than `most`
+        bytes to take. False: nothing was done."""
         ...
 
     def backlog(self, inbox: bytes) -> int:

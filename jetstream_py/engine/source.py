@@ -20,11 +20,15 @@ from jetstream_py import headers as hdr
 from jetstream_py import limits
 from jetstream_py.engine import counter
 from jetstream_py.engine.intake import Intake
+from jetstream_py.engine.origin import EVERYTHING
 from jetstream_py.store import Columns
 
 if TYPE_CHECKING:
     from jetstream_py.engine.origin import Origin
     from jetstream_py.engine.stream import Stream
+
+
+_DIGITS = 19  # of a sequence
 
 
 def prefix(sid: int) -> bytes:
@@ -39,6 +43,16 @@ class Position(msgspec.Struct, array_like=True):
     seq: int = 0
     identity: str = ""
     kept: int = 0
+
+
+def position_of(headers: bytes) -> Position | None:
+    """What a copy says of where it comes from, with what versions before 2.15 leave out left empty."""
+    words = (hdr.get(headers, hdr.STREAM_SOURCE) or b"").decode("utf-8", "replace").split(" ")
+    if len(words) < 2 or not words[1].isdecimal() or len(words[1]) > _DIGITS:
+        return None
+    label, seq = words[0], int(words[1])
+    taken = words[2:4] if len(words) >= 4 else [EVERYTHING, EVERYTHING]
+    return Position(" ".join([label, *taken]), seq, words[5] if len(words) > 5 else "", seq)
 
 
 _decode = msgspec.msgpack.Decoder(Position).decode
@@ -59,6 +73,13 @@ class Positions:
 
     def of(self, key: str) -> Position:
         return self._known.setdefault(key, Position(key))
+
+    def resume(self, found: Collection[Position]) -> None:
+        """The stream was restored, and its messages say how far its sources had come."""
+        for position in found:
+            at = self.of(position.key)
+            at.seq, at.identity, at.kept = position.seq, position.identity, position.kept
+            self.save(at)
 
     def save(self, position: Position) -> None:
         if self._kept:
@@ -101,9 +122,11 @@ class SourceIntake(Intake):
         return self._at.identity
 
     def meet(self, identity: str) -> None:
-        if self._at.identity != identity:
-            self._at.identity = identity
+        if self._at.identity == identity:
+            return
+        if self._at.identity:  # else it was not known: a backup of an older server does not tell
             self._at.seq = self._at.kept = self._saved = 0
+        self._at.identity = identity
 
     @property
     def shown(self) -> int:

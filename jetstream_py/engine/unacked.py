@@ -79,10 +79,17 @@ class Unacked:
 
     def deliver(self, seqs: Sequence[int], first_dseq: int, now: int) -> None:
         """First deliveries, in rising order."""
-        self.dseq.update(zip(seqs, range(first_dseq, first_dseq + len(seqs)), strict=True))
-        self.since.update(dict.fromkeys(seqs, now))
-        self._order.extend(seqs)
-        self.touched.update(seqs)
+        if len(seqs) == 1:
+            (seq,) = seqs
+            self.dseq[seq] = first_dseq
+            self.since[seq] = now
+            self._order.append(seq)
+            self.touched.add(seq)
+        else:
+            self.dseq.update(zip(seqs, range(first_dseq, first_dseq + len(seqs)), strict=True))
+            self.since.update(dict.fromkeys(seqs, now))
+            self._order.extend(seqs)
+            self.touched.update(seqs)
         first = self._backoff[0] if self._backoff else self._wait
         if first:
             self._hint(now + first, seqs)
@@ -234,9 +241,9 @@ class Unacked:
         self._queued[seq] = 0
         self._again.appendleft((0, seq))
 
-    def next_due(self) -> int | None:
-        """When to look for late ones."""
-        return self._due[0][0] if self._due else None
+    def next_due(self) -> int:
+        """When to look for late ones, 0 for never."""
+        return self._due[0][0] if self._due else 0
 
     def _hint(self, deadline: int, seqs: Collection[int]) -> None:
         self._runs += 1

@@ -2,7 +2,7 @@
 
 Requests are served in turn, one message each. With the priority policy `prioritized` the turn is taken
 within the smallest priority that waits. There are at most `max_waiting` of them, so looking at all is
-cheap; only the way of a message (`first`, `turn`) must not.
+cheap; only the way of a message (its head, `turn`) must not.
 
 Times are nanoseconds of the monotonic clock.
 """
@@ -10,7 +10,6 @@ Times are nanoseconds of the monotonic clock.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,79 +53,63 @@ class PullRequest:
             self.beat = now + self.ask.idle_heartbeat
 
 
-class Waiting:
-    """The requests of one consumer, in the order of their turns."""
+class Waiting(deque[PullRequest]):
+    """The requests of one consumer, in the order of their turns. Whoever may end some while walking through
+    them walks through a copy."""
 
-    __slots__ = ("_prioritized", "_queue")
+    __slots__ = ("_prioritized",)
 
     def __init__(self, prioritized: bool) -> None:
-        self._queue: deque[PullRequest] = deque()
+        super().__init__()
         self._prioritized = prioritized
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def __iter__(self) -> Iterator[PullRequest]:
-        return iter(list(self._queue))
 
     def add(self, request: PullRequest) -> None:
         if not self._prioritized:
-            self._queue.append(request)
+            self.append(request)
             return
         priority = request.ask.priority
-        at = next((i for i, it in enumerate(self._queue) if it.ask.priority > priority), None)
+        at = next((i for i, it in enumerate(self) if it.ask.priority > priority), None)
         if at is None:
-            self._queue.append(request)
+            self.append(request)
         else:
-            self._queue.insert(at, request)
-
-    def first(self) -> PullRequest:
-        return self._queue[0]
+            self.insert(at, request)
 
     def turn(self) -> None:
         """The first one got a message: it goes behind those that wait like it."""
         if self._prioritized:
-            self.add(self._queue.popleft())
+            self.add(self.popleft())
         else:
-            self._queue.rotate(-1)
-
-    def remove(self, request: PullRequest) -> None:
-        if self._queue and self._queue[0] is request:
-            self._queue.popleft()
-        else:
-            self._queue.remove(request)
-
-    def clear(self) -> None:
-        self._queue.clear()
+            self.rotate(-1)
 
     def wanted(self) -> int:
         """Messages that all of them still want."""
-        return sum([max(1, request.left) for request in self._queue])
+        return sum([max(1, request.left) for request in self])
 
     def common_inbox(self) -> bytes:
         """The inbox of all requests, if they have one and none counts bytes."""
-        inbox = self._queue[0].inbox
-        for request in self._queue:
+        inbox = self[0].inbox
+        for request in self:
             if request.inbox != inbox or request.ask.max_bytes:
                 return b""
         return inbox
 
     def share_out(self, count: int, now: int) -> None:
         """So many messages went to the requests in turn."""
-        if self._prioritized or len(self._queue) > 1:
+        if self._prioritized or len(self) > 1:
             while count:
-                request = self._queue[0]
+                request = self[0]
                 request.got(1, now)
                 count -= 1
                 if request.left > 0:
                     self.turn()
                 else:
-                    self._queue.popleft()
+                    self.popleft()
             return
-        request = self._queue[0]
+        request = self[0]
         request.got(count, now)
         if request.left <= 0:
-            self._queue.clear()
+            self.clear()
 
-    def next_due(self) -> int | None:
-        return min([due for request in self._queue if (due := request.due())], default=None)
+    def next_due(self) -> int:
+        """When something happens to one of them by itself, 0 for never."""
+        return min([due for request in self if (due := request.due())], default=0)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Reads below this are a few messages: splitting them all would gain nothing over going line by line.
 _PAIRS_MIN = 1024
+_ACKS_MIN = 256  # acks and requests are taken apart together from there on
+_TO_JETSTREAM = b"PUB $JS."
 _PAIRS_PAYLOAD = 512  # average bytes between LFs above which finding beats splitting
 _TRACE = msgtrace.MARK
 _UNTIL_RELEASED = 1 << 62  # more bytes than there will be
@@ -45,7 +47,7 @@ def consume(session: Session, data: bytes) -> None:
     pos = 0
     collectors = session.broker.collectors
     try:
-        if session.fast and len(data) >= _PAIRS_MIN:
+        if session.fast and len(data) >= (_ACKS_MIN if data[:8] == _TO_JETSTREAM else _PAIRS_MIN):
             if session.pause:
                 session.pause -= 1
             else:

@@ -14,7 +14,7 @@ from jetstream_py.server.collect import Collector, Sink, Teller
 from jetstream_py.server.link import NO_LINK
 from jetstream_py.server.router import Kept, Pub, Route
 from jetstream_py.server.session import Session
-from jetstream_py.server.sublist import Handler, Sub
+from jetstream_py.server.sublist import Handler, Series, Sub
 
 if TYPE_CHECKING:
     from jetstream_py.server.accounts import Account
@@ -35,9 +35,9 @@ class Internal:
         session.trace = False
         self._collectors: dict[Sink, Collector] = {}
 
-    def subscribe(self, subject: bytes, handler: Handler) -> Sub:
+    def subscribe(self, subject: bytes, handler: Handler, series: Series | None = None) -> Sub:
         sub = Sub(self._session, subject, b"", b"")
-        sub.handler = handler
+        sub.handler, sub.series = handler, series
         self._account.router.subscribe(sub)  # what is imported as a stream is no request
         return sub
 
@@ -123,6 +123,29 @@ class Internal:
         if self._broker.dirty:
             self._broker.flush_soon()
 
+    def publish_all(
+        self, subjects: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        """Messages with headers, each to its own subject; written at the end of the tick."""
+        route = self._account.router.shared_route(subjects) if len(subjects) > 1 else None
+        if route is None or not (route.simple and route.headers) or route.groups:
+            for subject, block, data in zip(subjects, headers, datas, strict=True):
+                self.publish(subject, data, b"", block)
+            return
+        bodies = [b"%b%b\r" % both for both in zip(headers, datas, strict=True)]
+        rows = list(zip(subjects, map(len, headers), map(len, bodies), strict=True))
+        for sub in route.plain:
+            sub.msgs += len(rows)
+            if not sub.out:
+                self._broker.dirty.append(sub.session)
+            lines = [b""] * (2 * len(rows))
+            sid = sub.sid
+            lines[::2] = [b"HMSG %b %b %d %d\r" % (row[0], sid, row[1], row[2] - 1) for row in rows]
+            lines[1::2] = bodies
+            sub.out.extend(lines)
+        if self._broker.dirty:
+            self._broker.flush_soon()
+
     def flush(self) -> None:
         """Write now what was published, instead of at the end of the tick."""
         self._broker.flush()
@@ -178,6 +201,31 @@ class Internal:
             self._broker.flush_soon()
         return heard
 
+    def deliver_one(
+        self, inbox: bytes, subject: bytes, reply: bytes, headers: bytes, data: bytes, most: int
+    ) -> bool:
+        """`deliver` for one message, if `inbox` has just one plain listener, who has not more than `most`
+        bytes to take. False: nothing was done."""
+        route = self._account.router.inbox_route(inbox)
+        if not (route.simple and route.headers and _one(route)):
+            return False
+        sub = route.plain[0]
+        session = sub.session
+        if session.hidden is not None or session.link.pending_bytes() > most:
+            return False
+        sub.msgs += 1
+        out = sub.out
+        if not out:
+            self._broker.dirty.append(session)
+            self._broker.flush_soon()
+        if headers:
+            out.append(_pub(subject, reply, headers, data).head(sub))
+            out.append(b"%b%b\r" % (headers, data))
+        else:
+            out.append(b"MSG %b %b %b %d\r" % (subject, sub.sid, reply, len(data)))
+            out.append(data + b"\r")
+        return True
+
     def _deliver_run(
         self,
         sub: Sub,
@@ -200,10 +248,9 @@ class Internal:
         starts = {subject: b"MSG %b %b " % (subject, sid) for subject in set(subjects)}
         ends = {size: b" %d\r" % size for size in set(map(len, datas))}
         lines = [b""] * (2 * n)
-        lines[::2] = [
-            starts[subject] + reply + ends[len(data)]
-            for subject, reply, data in zip(subjects, replies, datas, strict=True)
-        ]
+        sizes = map(len, datas)
+        columns = map(starts.__getitem__, subjects), replies, map(ends.__getitem__, sizes)
+        lines[::2] = map(b"".join, zip(*columns, strict=True))
         lines[1::2] = [data + b"\r" for data in datas]
         out += lines
 

@@ -51,6 +51,7 @@ class Route:
         "key",
         "lines",
         "plain",
+        "series",
         "simple",
     )
 
@@ -73,6 +74,7 @@ class Route:
         only = plain[0] if len(plain) == 1 and not groups and plain[0].via is None else None
         self.collector = only.collector if only else None
         self.handler = only.handler if only else None
+        self.series = only.series if only else None
         self.lines: list[tuple[Lines, bytes]] = []
 
 

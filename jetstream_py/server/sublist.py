@@ -19,8 +19,8 @@ The router keeps one route for all such subjects instead of one for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from jetstream_py.server.collect import Collector
@@ -41,6 +41,7 @@ class Sub:
         "msgs",
         "out",
         "queue",
+        "series",
         "session",
         "sid",
         "subject",
@@ -50,6 +51,7 @@ class Sub:
     def __init__(self, session: Session, subject: bytes, queue: bytes, sid: bytes) -> None:
         self.handler: Handler | None = None
         self.collector: Collector | None = None
+        self.series: Series | None = None  # the handler takes some of its requests by the read, too
         self.session = session
         self.subject = subject
         self.queue = queue  # b"" : a plain subscription
@@ -59,6 +61,18 @@ class Sub:
         self.filter: Filter | None = None  # subjects that it must not be given
         self.via: Via | None = None  # it stands for a subscription of another account
         self.out = session.out  # the list that deliveries are appended to
+
+
+class Series(Protocol):
+    """A second way to a handler, for requests under a prefix that come many at once."""
+
+    @property
+    def prefix(self) -> bytes: ...
+
+    @property
+    def take(self) -> Callable[[Sequence[bytes], Sequence[bytes], Sequence[bytes]], bool]:
+        """Gets subjects, replies and payloads. False: they are left to the handler."""
+        ...
 
 
 class Via(NamedTuple):

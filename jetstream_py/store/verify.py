@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 import lmdb
 
-from . import keys, opening, recovery
+from . import keys, opening, recovery, wal
 from .block import Damaged
 from .file_stream import FileStream
 from .home import Home
@@ -41,7 +41,9 @@ def verify(path: str, inspect: Inspect | None = None) -> list[str]:
     try:
         databases, extend = opening.open_databases(env)
         with env.begin(buffers=True) as txn:
-            return _check(Home(databases, extend, txn), inspect)
+            home = Home(databases, extend, txn)
+            _, complaint = wal.read(path, extend, recovery.taken(home))
+            return _check(home, inspect) + ([complaint] if complaint else [])
     except StoreError as error:
         return [str(error)]
     except lmdb.Error as error:

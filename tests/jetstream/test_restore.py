@@ -49,6 +49,34 @@ def test_refusals(js: JetStream) -> None:
 
 
 @STORAGES
+@scenario("MSG-046")
+def test_sources_go_on_where_they_were(js: JetStream, storage: str) -> None:
+    js.create("O", subjects=["o.>"])
+    for i in range(3):
+        js.publish(f"o.{i}", b"early")
+    js.create("S", subjects=["s.>"], sources=[{"name": "O"}], storage=storage)
+    js.settled("S", messages=3)
+    made = backup(js, "S")
+    js.delete("S")
+    restore(js, "S", made.request, made.data)
+    js.publish("o.3", b"late")
+    js.settled("S", messages=4, last_seq=4)
+
+
+@scenario("MSG-046")
+def test_a_mirror_goes_on_where_it_was(js: JetStream) -> None:
+    js.create("O", subjects=["o.>"])
+    js.publish("o.0", b"early")
+    js.create("S", mirror={"name": "O"})
+    js.settled("S", messages=1)
+    made = backup(js, "S")
+    js.delete("S")
+    restore(js, "S", made.request, made.data)
+    js.publish("o.1", b"late")
+    js.settled("S", messages=2, last_seq=2)
+
+
+@STORAGES
 @scenario("MSG-046", "DLV-039")
 def test_comes_back(js: JetStream, storage: str) -> None:
     made = taken(js, 5, storage=storage)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from jetstream_py.config.account_options import Permissions, Rule, User
 from jetstream_py.server.internal import Internal
 from jetstream_py.server.session import Session
 from tests.server.harness import Bench
@@ -67,3 +68,34 @@ def test_a_handler_counts_as_a_receiver(bench: Bench) -> None:
     assert client.ask(b"SUB _INBOX.q.* 1\r\nPUB api _INBOX.q.1 0\r\n\r\n") == (
         b"MSG _INBOX.q.1 1 2\r\nok\r\n"
     )
+
+
+def test_one_message_goes_straight_to_one_listener_alone(bench: Bench) -> None:
+    part = Internal(bench.broker, bench.broker.default_account)
+    client = bench.client()
+    block = b"NATS/1.0\r\n\r\n"
+
+    def straight(headers: bytes = b"", most: int = 0) -> bool:
+        return part.deliver_one(b"in.1", b"s", b"r", headers, b"data", most)
+
+    assert not straight()
+    client.send(b"SUB in.* 4\r\n")
+    assert straight()
+    assert straight(block)
+    plain = client.read()
+    for headers in (b"", block):
+        part.deliver(b"in.1", [b"s"], [b"r"], [headers], [b"data"])
+    assert plain == client.read()
+    assert not straight(most=-1)  # it has more to take than that
+    rule = bench.broker.reception.rights_of(
+        User(permissions=Permissions(subscribe=Rule(deny=("x",))))
+    )
+    assert rule is not None
+    client.session.hidden = rule.subscribe  # some messages are not for it
+    assert not straight()
+    client.session.hidden = None
+    client.send(b"SUB in.1 5\r\n")
+    assert not straight()
+    client.send(b"UNSUB 4\r\nUNSUB 5 9\r\n")
+    assert not straight()
+    assert client.read() == b""
