@@ -173,6 +173,9 @@ FRESH_SUBJECTS: Final = 4096  # subjects noted between two commits to wake their
 JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are written
 JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
+DEAD_LETTERS: Final = 500  # copied before others get their turn, some 20 ms ...
+DEAD_LETTER_BYTES: Final = 4 * 1024 * 1024  # ... and bytes: they are read from disk and staged
+DEAD_LETTER_TEXT: Final = 1024  # bytes of a client's reason that are kept
 
 # -- batches ---------------------------------------------------------------------------------------
 # How many and how long are nats-server's, which clients know; `jetstream.limits.batch` may say otherwise.
@@ -209,12 +212,22 @@ RECORDS: Final = 10_000  # publishes and acks that are remembered for assertions
 RECORD_BYTES: Final = 64 * 1024 * 1024  # ... and their bytes
 HELD_BACK: Final = 10_000  # deliveries and acks that a fault delays at a time
 
+# -- immutable streams -----------------------------------------------------------------------------
+CHAIN_SLICE: Final = 5_000  # messages hashed in one go after a restore: some 10 ms
+
+# -- templates of streams --------------------------------------------------------------------------
+TEMPLATE_STREAMS: Final = 100  # that a template makes unless told otherwise ...
+TEMPLATE_MOST: Final = 10_000  # ... and at most: each of them has timers, tables and records
+
 # -- counters and schedules ------------------------------------------------------------------------
 COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
 SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered
 SCHEDULE_NAP: Final = 86_400.0  # seconds a timer may be set for; the wall clock may have been moved
 CRON_LENGTH: Final = 1024  # characters: every second of a minute fits
 SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many is refused
+
+# -- the API of the preview ------------------------------------------------------------------------
+PREVIEW_PENDING: Final = 1_000  # deliveries that its info of a consumer lists one by one
 
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...

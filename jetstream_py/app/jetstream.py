@@ -68,6 +68,7 @@ def engine_settings(options: Options) -> Settings:
     return Settings(
         domain=str(given.get("domain") or ""),
         strict=given.get("strict") is not False,
+        preview_api=given.get("preview_api") is True,
         ack_v2=options.feature_flags.get("js_ack_fc_v2", False),
         max_payload=options.max_payload,
         sync_interval=_seconds(given.get("sync_interval")),

@@ -141,15 +141,7 @@ class Store:
         for sid, (config, stream) in recovery.recover_all(home).items():
             self._found[sid] = (config, stream)
             self._files[sid] = stream
-        with txn.cursor(db=home.databases.meta) as cursor:
-            ok = cursor.set_range(b"u")
-            while ok and (key := bytes(cursor.key()))[:1] == b"u":
-                value = unseal(home.extend, bytes(cursor.value()))
-                if value is None:
-                    home.complain(f"the record {key[1:]!r} is damaged")
-                else:
-                    self._meta[key[1:]] = value
-                ok = cursor.next()
+        self._meta = recovery.records(home)
         data = txn.get(keys.NEXT_SID, db=home.databases.meta)
         body = None if data is None else unseal(home.extend, bytes(data))
         known = [*self._files, *self._doomed, 0]
