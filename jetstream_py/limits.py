@@ -220,6 +220,10 @@ SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many i
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
 
+# -- direct get ------------------------------------------------------------------------------------
+DIRECT_RUN: Final = 500  # messages of a batch that are read at once ...
+DIRECT_RUN_BYTES: Final = 8 * 1024 * 1024  # ... and fewer where they are large
+
 # -- mirrors and sources ---------------------------------------------------------------------------
 FEED_RUN: Final = 2_000  # messages of an origin that are copied before others have their turn ...
 FEED_BYTES: Final = 4 * 1024 * 1024  # ... or about so much: a slice is one commit's

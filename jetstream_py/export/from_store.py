@@ -1,5 +1,9 @@
 """A store's directory as a source: read through LMDB's snapshots, while a server writes or without one.
 
+What is acked is in LMDB or in the write-ahead log before it, so a snapshot is both: a transaction, and the
+log's records that it has not got. If LMDB takes these meanwhile, the log begins again over them; then both
+are read anew.
+
 A snapshot is left after a million messages: as long as it is held, the server cannot use pages again. A
 server that erases a deleted message overwrites free pages without regard to readers it does not know, so
 whatever looks damaged is read again from a new snapshot before it is believed.
@@ -18,13 +22,15 @@ import msgspec
 from jetstream_py import limits
 from jetstream_py.export.errors import ExportError
 from jetstream_py.export.source import Facts
-from jetstream_py.store import StoreError, keys, opening
-from jetstream_py.store.checksum import Extend, unseal
+from jetstream_py.store import StoreError, keys, opening, recovery, redo, wal
+from jetstream_py.store.checksum import unseal
 from jetstream_py.store.columns import Columns
 from jetstream_py.store.file_stream import FileStream
-from jetstream_py.store.home import Databases, Home
+from jetstream_py.store.home import Home
 from jetstream_py.store.recovery import Recovery
+from jetstream_py.store.redo import Change
 
+TRIES = 10  # to get a snapshot while LMDB takes what the log has, which takes turns with us
 POLL = 0.5  # seconds between two looks for new messages
 
 
@@ -40,13 +46,17 @@ class Record(msgspec.Struct):
 class Snapshot:
     """The store at one moment."""
 
-    def __init__(self, txn: lmdb.Transaction, databases: Databases, extend: Extend) -> None:
-        self.home = Home(databases, extend, txn)
+    def __init__(self, home: Home, changes: list[Change]) -> None:
+        self.home = home
+        self._changes = changes  # that only the write-ahead log has
         self._streams: dict[int, FileStream] = {}
 
     def stream(self, sid: int) -> FileStream:
         if sid not in self._streams:
-            self._streams[sid] = Recovery(self.home, sid).run()
+            stream = self._streams[sid] = Recovery(self.home, sid).run()
+            for change in self._changes:
+                if change.sid == sid:
+                    redo.apply(change, stream)
         return self._streams[sid]
 
     def close(self) -> None:
@@ -59,7 +69,7 @@ class StoreFile:
     def __init__(self, directory: str) -> None:
         """Raises `ExportError`."""
         inner = os.path.join(directory, "jetstream")
-        path = inner if os.path.isdir(inner) else directory
+        path = self._path = inner if os.path.isdir(inner) else directory
         file = os.path.join(path, opening.FILE)
         if not os.path.exists(file):
             raise ExportError(f"there is no store in {directory}")
@@ -76,9 +86,25 @@ class StoreFile:
     def snapshot(self) -> Snapshot:
         """Raises `ExportError`."""
         try:
-            return Snapshot(self._env.begin(buffers=True), self._databases, self._extend)
-        except lmdb.Error as error:
+            for again in reversed(range(TRIES)):
+                home = Home(self._databases, self._extend, self._env.begin(buffers=True))
+                taken = recovery.taken(home)
+                bodies, complaint = wal.read(self._path, self._extend, taken)
+                if not complaint and self._taken() == taken:
+                    changes = [change for body in bodies for change in redo.unpack(body)[0]]
+                    return Snapshot(home, changes)
+                if again:
+                    home.snapshot.abort()
+            # what LMDB has is whole, too: only the newest messages are missing
+            if complaint and self._taken() == taken:
+                home.complain(complaint)
+            return Snapshot(home, [])
+        except (lmdb.Error, OSError, StoreError) as error:
             raise ExportError(f"cannot read the store: {error}") from error
+
+    def _taken(self) -> int:
+        with self._env.begin(buffers=True) as txn:
+            return recovery.taken(Home(self._databases, self._extend, txn))
 
     def streams(self, account: str) -> dict[str, tuple[int, Record]]:
         """Ids and records of an account's streams, by name."""

@@ -24,6 +24,11 @@ NAMES: Final = frozenset(
         "scrub",  # a commit that erased something is synced, its freed pages not yet overwritten
         "extend",  # the file is about to be extended
         "close.checkpoint",  # the last commit is about to run
+    }
+)
+# the same for exports, which are no part of a store's life
+EXPORT: Final = frozenset(
+    {
         "export.group",  # a row group is written
         "export.written",  # a segment is written and synced under its temporary name
         "export.named",  # ... and renamed
@@ -36,7 +41,7 @@ _armed: dict[str, Callable[[], None]] = {}
 
 
 def arm(name: str, action: Callable[[], None]) -> None:
-    if name not in NAMES:
+    if name not in NAMES | EXPORT:
         raise KeyError(name)
     _armed[name] = action
 

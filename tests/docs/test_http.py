@@ -63,7 +63,8 @@ def test_streams(server: Server) -> None:
     with server.client(b'CONNECT {"verbose":false}\r\nSUB i 1\r\n') as client:
         body = b'{"name":"ORDERS","subjects":["orders.>"]}'
         create = b"PUB $JS.API.STREAM.CREATE.ORDERS i %d\r\n%b\r\n" % (len(body), body)
-        assert b'"did_create":true' in client.talk(create)
+        client.send(create)
+        client.read_until(b'"did_create":true')  # on disk, so not before the next PONG
     told = curl(server, "http-streams")
     for part in ('{"stream":"ORDERS","seq":1}', '"subject":"orders.new"', "event: message"):
         assert part in told, part
