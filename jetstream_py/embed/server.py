@@ -152,7 +152,12 @@ class Server(Asserts):
             setattr(options, name, port)
         self._place.furnish(options)
         life = Life(invocation, portal, self.clock, self.faults, self._records)
-        await life.start()
+        try:
+            await life.start()
+        except BaseException:
+            if self._portal is None:  # else it is a restart, and there may be another
+                self._place.clear()
+            raise
         self._life = life
         self._ports = _ports(life)
 

@@ -271,8 +271,9 @@ def test_failures_to_start_are_typed(run: Callable[[Any], Any], tmp_path: Path) 
     async def main() -> None:
         async with Server(store=tmp_path) as server:
             with pytest.raises(PortInUse, match="address already in use") as failure:
-                await Server(port=server.port).start()
+                await (late := Server(port=server.port, store="tmp")).start()
             assert "choose another port" in failure.value.hint
+            assert late._place._temporary == ""
             with pytest.raises(StoreInUse, match="in use by another server"):
                 await Server(store=tmp_path).start()
             with pytest.raises(StartError, match="not a directory"):
