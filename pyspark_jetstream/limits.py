@@ -13,6 +13,7 @@ CONNECT_TIMEOUT: Final = 5.0
 RECEIVE: Final = 1 << 20  # bytes of one read
 LINE: Final = 1 << 20  # of a control line; INFO is the longest, and counts its cluster's servers
 PAYLOAD: Final = 64 << 20  # nats-server's own upper bound of a message
+SUBJECTS: Final = 100_000  # whose matches are remembered; more are asked again
 WINDOW: Final = 4_000  # publishes without an ack; more gains nothing, less waits for the disk
 CHUNK: Final = 500  # publishes of one write
 CONSUMER_IDLE: Final = 60  # seconds after which a server forgets the consumer of a killed task

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pyspark_jetstream.limits import SUBJECTS
+
 
 def matcher(patterns: Sequence[str]) -> Callable[[bytes], bool]:
     """Whether a subject matches any pattern; answers are kept, because subjects come again."""
@@ -13,7 +15,7 @@ def matcher(patterns: Sequence[str]) -> Callable[[bytes], bool]:
     def matches(subject: bytes) -> bool:
         answer = known.get(subject)
         if answer is None:
-            if len(known) >= 100_000:
+            if len(known) >= SUBJECTS:
                 known.clear()
             tokens = subject.split(b".")
             answer = known[subject] = any(_match(pattern, tokens) for pattern in split)
