@@ -12,7 +12,7 @@ JS_STAMP := $(JS)/node_modules/.stamp
 BROWSER_STAMP := $(VENV)/.browser
 ARGS ?=
 
-.PHONY: install serve test check bench bench-quick fuzz abuse crash compat interop clean
+.PHONY: install serve test check bench bench-quick fuzz abuse crash spark compat interop clean
 
 install: $(DEV_STAMP) $(JS_STAMP) $(BROWSER_STAMP)
 
@@ -72,6 +72,10 @@ abuse: install
 
 crash: install
 	$(BIN)/python -m tests.crash $(ARGS)
+
+# Spark killed in the middle of batches, on both servers.
+spark: install
+	$(BIN)/python -m tests.spark_source $(ARGS)
 
 # The Go client and the nats command, on nats-server and on ours. What cannot be had is named at the end.
 interop: install

@@ -11,6 +11,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -167,7 +168,11 @@ class App:
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
-        self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
+        self._monitoring.viewer = viewer = AppViewer(self.broker, lambda: self._jetstream)
+        if self._options.http_gateway.enabled:
+            from jetstream_py.app.gateway import make_gateway
+
+            self._monitoring.gateway = partial(make_gateway, self.broker, viewer, self._monitoring)
         try:
             secure = _https_context(tls) if tls is not None else None
             monitor = await start_monitor(self.broker, host, port, self._monitoring, secure)
@@ -293,6 +298,8 @@ class App:
         self._accounts_changed()
         for door in self._doors:
             door.drop_unpinned()
+        if self._monitor is not None:
+            self._monitor.judge_again()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
         return ""

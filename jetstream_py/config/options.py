@@ -45,6 +45,14 @@ class JetStreamOptions(msgspec.Struct):
     settings: dict[str, object] = {}  # the other keys of the block, under their first names
 
 
+class HttpGateway(msgspec.Struct, frozen=True):
+    """The `http_gateway` block."""
+
+    enabled: bool = False
+    max_upload: int = limits.GATEWAY_UPLOAD
+    allowed_origins: tuple[str, ...] = ()  # of web pages that may use it; "*": all
+
+
 class Options(msgspec.Struct):
     """Everything a user can set."""
 
@@ -85,6 +93,7 @@ class Options(msgspec.Struct):
     http_port: int | None = None  # None: no monitoring; 0: any free port
     http_base_path: str = ""
     https_port: int | None = None  # as http_port; only one of both
+    http_gateway: HttpGateway = HttpGateway()
 
     jetstream: JetStreamOptions = msgspec.field(default_factory=JetStreamOptions)
 
