@@ -26,6 +26,11 @@ class Publisher:
     ) -> None:
         raise NotImplementedError
 
+    def publish_all(
+        self, subjects: Sequence[bytes], headers: Sequence[bytes], datas: Sequence[bytes]
+    ) -> None:
+        raise NotImplementedError
+
     def flush(self) -> None:
         self.sent.append(b"flush")
 
@@ -40,7 +45,7 @@ def test_a_bug_on_one_way_out_costs_nobody_else_an_answer() -> None:
     outbox.committed = lambda: publisher.publish(b"broken", b"")
     store.create(b"a stream", True)
     for subject in (b"a", b"broken", b"b"):
-        outbox._held.append((publisher, Letter(subject, b"", b"", b"")))
+        outbox._held += [(publisher, Letter(subject, b"", b"", b""))]
     outbox.commit_soon()
     faults = 0
     while turns:
