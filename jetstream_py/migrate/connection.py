@@ -45,9 +45,10 @@ def block_of(msg: Msg) -> Block:
 class Connection(Client):
     """One of the two servers."""
 
-    def __init__(self, where: str, domain: str) -> None:
+    def __init__(self, where: str, domain: str, timeout: float = TIMEOUT) -> None:
         super().__init__()
         self.where = where
+        self.timeout = timeout
         self.prefix = f"$JS.{domain}.API." if domain else "$JS.API."
         self.trouble: Exception | None = None  # the last that nats-py told of
         self._fault: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -97,13 +98,13 @@ class Connection(Client):
             await self.on_closed()
         waiting: set[asyncio.Future[Any]] = {task, self._fault}
         try:
-            await asyncio.wait(waiting, timeout=TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting, timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
         finally:
             task.cancel()
         if not self._fault.done():
-            raise MigrateError(f"{self.where}: no answer to {what} within {TIMEOUT:.0f} s")
+            raise MigrateError(f"{self.where}: no answer to {what} within {self.timeout:g} s")
         fault, self._fault = self._fault, asyncio.get_running_loop().create_future()
         fault.result()
         raise AssertionError("a fault is an exception")
@@ -112,7 +113,9 @@ class Connection(Client):
 
     async def ask(self, subject: str, data: bytes) -> bytes:
         try:
-            answer: Msg = await self.until(self.request(subject, data, timeout=TIMEOUT), subject)
+            answer: Msg = await self.until(
+                self.request(subject, data, timeout=self.timeout), subject
+            )
         except nats.errors.NoRespondersError:
             raise ApiError(f"{self.where}: {subject}", 503, 0, "nobody answers") from None
         except (nats.errors.TimeoutError, nats.errors.ConnectionClosedError, OSError) as error:

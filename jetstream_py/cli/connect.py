@@ -1,0 +1,170 @@
+"""From settings to a connection, and from an `async def` to a verb.
+
+Flags and environment win over the context. The connection is the one of migrations: answers are JSON as
+they came, so fields that no library knows are shown and kept, and headers stay in their order. It waits
+for a server to come back, unlike there: whoever subscribes wants to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import math
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, Concatenate, Final, ParamSpec
+from urllib.parse import urlsplit
+
+import click
+
+from jetstream_py.cli import contexts
+from jetstream_py.cli.failure import Failure, api_failure
+from jetstream_py.cli.frame import DEFAULT_URL, Settings
+from jetstream_py.migrate.connection import Connection, Json
+from jetstream_py.migrate.errors import ApiError, DeniedError, MigrateError
+
+P = ParamSpec("P")
+
+RECONNECTS: Final = 60
+RECONNECT_WAIT: Final = 2  # seconds
+# field of a context file -> global option
+FIELDS: Final = {
+    "url": "server",
+    "user": "user",
+    "password": "password",
+    "token": "token",
+    "creds": "creds",
+    "nkey": "nkey",
+    "cert": "tlscert",
+    "key": "tlskey",
+    "ca": "tlsca",
+    "tls_first": "tlsfirst",
+    "inbox_prefix": "inbox_prefix",
+    "jetstream_domain": "js_domain",
+    "jetstream_api_prefix": "js_api_prefix",
+}
+
+
+class Session(Connection):
+    """A connection with the settings it was made by."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        super().__init__(settings.server or DEFAULT_URL, settings.js_domain or "", settings.seconds)
+        if settings.js_api_prefix:
+            self.prefix = settings.js_api_prefix.rstrip(".") + "."
+
+    @property
+    def json(self) -> bool:
+        return self.settings.json
+
+    @property
+    def server_info(self) -> Json:
+        """What the server said of itself when we came."""
+        found: Json = self._server_info
+        return found
+
+
+def connected(
+    function: Callable[Concatenate[Session, P], Awaitable[None]],
+) -> Callable[P, None]:
+    """Make an `async def verb(session, ...)` a click callback."""
+
+    @functools.wraps(function)
+    def callback(*arguments: P.args, **options: P.kwargs) -> None:
+        settings = click.get_current_context().find_object(Settings) or Settings()
+        asyncio.run(_run(settings, lambda session: function(session, *arguments, **options)))
+
+    return callback
+
+
+async def _run(settings: Settings, work: Callable[[Session], Awaitable[None]]) -> None:
+    session = await connect(settings)
+    try:
+        await work(session)
+    except ApiError as error:
+        raise api_failure(error.code, error.err_code, error.description) from None
+    except DeniedError as error:
+        raise Failure(
+            str(error), "connect as a user who may (--user, --creds, --context)"
+        ) from None
+    except MigrateError as error:
+        raise Failure(str(error)) from None
+    finally:
+        await session.close()
+
+
+async def connect(settings: Settings) -> Session:
+    """Raises `Failure`."""
+    use_context(settings)
+    session = Session(settings)
+    arguments = login(settings)
+    try:
+        await session.connect(
+            connect_timeout=math.ceil(settings.seconds),
+            error_cb=session.on_error,
+            closed_cb=session.on_closed,
+            name=settings.connection_name or "jetstream-py",
+            max_reconnect_attempts=1,  # the first time, an address that does not answer is an error
+            reconnect_time_wait=0,
+            **arguments,
+        )
+    except Exception as error:  # nats-py lets pass whatever libraries below it raise
+        reason = str(session.trouble or error).removeprefix("nats: ") or type(error).__name__
+        await session.close()
+        raise Failure(f"cannot connect to {session.where}: {reason}", _hint(reason)) from None
+    session.options["max_reconnect_attempts"] = RECONNECTS
+    session.options["reconnect_time_wait"] = RECONNECT_WAIT
+    return session
+
+
+def _hint(reason: str) -> str:
+    if "authorization" in reason.lower():
+        return "give --user and --password, --creds, --nkey or --context"
+    return "is a server running there? give -s URL or --context NAME"
+
+
+def use_context(settings: Settings) -> None:
+    """Fill in what nobody said from the context."""
+    name = settings.context or ("" if settings.no_context else contexts.selected())
+    if not name:
+        return
+    found = contexts.load(name)
+    for stored, option in FIELDS.items():
+        if found.get(stored) and getattr(settings, option) is None:
+            setattr(settings, option, found[stored])
+
+
+def login(settings: Settings) -> Json:
+    """The arguments of nats-py's connect."""
+    servers = (settings.server or DEFAULT_URL).split(",")
+    urls = [url.strip() if "://" in url else f"nats://{url.strip()}" for url in servers]
+    arguments: Json = {"servers": urls}
+    if settings.user and settings.password is None:
+        arguments["token"] = settings.user
+    elif settings.user:
+        arguments |= {"user": settings.user, "password": settings.password}
+    named: dict[str, Any] = {
+        "token": settings.token,
+        "user_credentials": settings.creds,
+        "nkeys_seed": settings.nkey,
+        "inbox_prefix": settings.inbox_prefix,
+        "tls_handshake_first": settings.tlsfirst,
+        "tls": _tls(settings, urls),
+    }
+    return arguments | {name: value for name, value in named.items() if value}
+
+
+def _tls(settings: Settings, urls: list[str]) -> ssl.SSLContext | None:
+    secure = any(urlsplit(url).scheme in ("tls", "wss") for url in urls)
+    if not (secure or settings.tlsca or settings.tlscert or settings.tlsfirst):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=settings.tlsca)
+        if settings.tlscert:
+            context.load_cert_chain(settings.tlscert, settings.tlskey)
+    except (OSError, ssl.SSLError) as error:
+        raise Failure(
+            f"TLS files cannot be used: {error}", "see --tlsca, --tlscert, --tlskey"
+        ) from None
+    return context

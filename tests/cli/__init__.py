@@ -1,0 +1,1 @@
+"""The command line, on a terminal and in a pipe."""
