@@ -20,10 +20,12 @@ INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 # verb -> module whose `command` it is; the order is that of the help
 VERBS: Final = {
+    "kv": "jetstream_py.cli.kv",
+    "object": "jetstream_py.cli.object",
     "account": "jetstream_py.cli.account",
     "completion": "jetstream_py.cli.completion",
 }
-ALIASES: Final[dict[str, str]] = {}
+ALIASES: Final = {"obj": "object"}
 
 
 class Root(Group):
