@@ -23,6 +23,9 @@ VERBS: Final = {
     "kv": "jetstream_py.cli.kv",
     "object": "jetstream_py.cli.object",
     "account": "jetstream_py.cli.account",
+    "events": "jetstream_py.cli.events",
+    "passwd": "jetstream_py.cli.passwd",
+    "nkey": "jetstream_py.cli.nkeys",
     "completion": "jetstream_py.cli.completion",
 }
 ALIASES: Final = {"obj": "object"}
