@@ -12,7 +12,7 @@ import functools
 import math
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import Any, Concatenate, Final, ParamSpec
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -22,8 +22,6 @@ from jetstream_py.cli.failure import Failure, api_failure
 from jetstream_py.cli.frame import DEFAULT_URL, Settings
 from jetstream_py.migrate.connection import Connection, Json
 from jetstream_py.migrate.errors import ApiError, DeniedError, MigrateError
-
-P = ParamSpec("P")
 
 RECONNECTS: Final = 60
 RECONNECT_WAIT: Final = 2  # seconds
@@ -65,17 +63,20 @@ class Session(Connection):
         return found
 
 
-def connected(
-    function: Callable[Concatenate[Session, P], Awaitable[None]],
-) -> Callable[P, None]:
+def connected(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     """Make an `async def verb(session, ...)` a click callback."""
 
     @functools.wraps(function)
-    def callback(*arguments: P.args, **options: P.kwargs) -> None:
-        settings = click.get_current_context().find_object(Settings) or Settings()
-        asyncio.run(_run(settings, lambda session: function(session, *arguments, **options)))
+    def callback(*arguments: Any, **options: Any) -> None:
+        run(lambda session: function(session, *arguments, **options))
 
     return callback
+
+
+def run(work: Callable[[Session], Awaitable[None]]) -> None:
+    """Do something with a connection made by the settings of the command line."""
+    settings = click.get_current_context().find_object(Settings) or Settings()
+    asyncio.run(_run(settings, work))
 
 
 async def _run(settings: Settings, work: Callable[[Session], Awaitable[None]]) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
-from nats.aio.msg import Msg
 
 from jetstream_py.cli import show, units
 from jetstream_py.cli.connect import Session, connected
 from jetstream_py.cli.frame import Command
+from jetstream_py.cli.sub import live
 
 ADVISORIES: Final = "$JS.EVENT.ADVISORY.>"
 METRICS: Final = "$JS.EVENT.METRIC.>"
@@ -90,21 +89,18 @@ async def command(
         listened += [ADVISORIES] if js_advisory else []
         listened += [METRICS] if js_metric or everything else []
         listened += SYSTEM if srv_advisory else []
-    arrived: asyncio.Queue[Msg] = asyncio.Queue()
-    for subject in listened:
-        await session.listen(subject, arrived.put)
-    await session.flush()
     if not session.json:
         show.note(f"Listening on {', '.join(listened)}")
     seen = 0
-    while seen != count:
-        msg = await arrived.get()
+    async for msg in live(session, tuple(listened), ""):
         if msg.subject.startswith(AUDIT) and not (everything or subjects):
             continue
         text = msg.data.decode("utf-8", "replace")
         if wanted.search(text):
             seen += 1
             show.line(text_json(msg.subject, text) if session.json else line(msg.subject, text))
+        if seen == count:
+            return
 
 
 def text_json(subject: str, text: str) -> str:

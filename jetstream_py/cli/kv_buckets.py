@@ -9,7 +9,8 @@ import click
 from jetstream_py import kv
 from jetstream_py.cli import ask, show, units
 from jetstream_py.cli.frame import DURATION, SIZE, Command, force_option
-from jetstream_py.cli.views import View, local, metadata, pick_bucket, seconds, text_json, viewing
+from jetstream_py.cli.message import body_json
+from jetstream_py.cli.views import View, local, metadata, pick_bucket, seconds, viewing
 
 
 @click.command(
@@ -207,7 +208,7 @@ def entry_json(entry: kv.Entry, value: bool = True) -> dict[str, Any]:
         "revision": entry.revision,
         "operation": entry.operation,
         "created": entry.created.isoformat(),
-        **(text_json(entry.value) if value else {}),
+        **(body_json(entry.value, "value") if value else {}),
     }
 
 

@@ -20,6 +20,12 @@ INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 # verb -> module whose `command` it is; the order is that of the help
 VERBS: Final = {
+    "pub": "jetstream_py.cli.pub",
+    "sub": "jetstream_py.cli.sub",
+    "request": "jetstream_py.cli.request",
+    "reply": "jetstream_py.cli.reply",
+    "stream": "jetstream_py.cli.stream",
+    "consumer": "jetstream_py.cli.consumer",
     "kv": "jetstream_py.cli.kv",
     "object": "jetstream_py.cli.object",
     "account": "jetstream_py.cli.account",
@@ -28,7 +34,14 @@ VERBS: Final = {
     "nkey": "jetstream_py.cli.nkeys",
     "completion": "jetstream_py.cli.completion",
 }
-ALIASES: Final = {"obj": "object"}
+ALIASES: Final = {
+    "publish": "pub",
+    "subscribe": "sub",
+    "req": "request",
+    "str": "stream",
+    "con": "consumer",
+    "obj": "object",
+}
 
 
 class Root(Group):

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import click
 
@@ -108,24 +108,12 @@ def facts(title: str, sections: Sequence[tuple[str, Facts]]) -> None:
                 click.echo(" " * (width + 4) + safe(more))
 
 
-def difference(old: Any, new: Any) -> list[str]:
-    """Two configurations: lines with - and + for the fields that differ."""
-    lines = []
-    for name in sorted({*old, *new}):
-        before, after = old.get(name), new.get(name)
-        if before == after:
-            continue
-        if name in old:
-            lines.append(f"- {name}: {json.dumps(before)}")
-        if name in new:
-            lines.append(f"+ {name}: {json.dumps(after)}")
-    return lines
-
-
-def print_difference(lines: Sequence[str]) -> None:
+def print_difference(lines: Sequence[str], beside: bool) -> None:
+    """`beside` the output where that is for programs."""
+    coloured = sys.stderr.isatty() if beside else terminal()
     for text in lines:
         colour = "red" if text.startswith("-") else "green"
-        click.echo(click.style(safe(text), fg=colour) if terminal() else safe(text))
+        click.echo(click.style(safe(text), fg=colour) if coloured else safe(text), err=beside)
 
 
 class Advance(Protocol):

@@ -72,13 +72,15 @@ def parse_time(text: str, now: datetime | None = None) -> datetime:
     """A time (`2026-01-31T10:00:00Z`, `2026-01-31 10:00`), or how long ago (`1h`)."""
     now = now or datetime.now(UTC)
     try:
-        ago = parse_duration(text)
+        ago = 0 if text in NO_LIMIT else parse_duration(text)
     except ValueError:
         try:
             found = datetime.fromisoformat(text)
         except ValueError:
             raise ValueError(f"{text!r} is neither a time like 2026-01-31 10:00 nor 1h") from None
         return found.astimezone(UTC)
+    if not ago:
+        raise ValueError(f"{text!r} is no time")
     return now - timedelta(microseconds=ago / 1000)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import functools
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -108,14 +107,6 @@ def payload(value: str | None, label: str, flag: str) -> bytes:
     if ask.possible():
         return ask.text(label, flag, "").encode()
     return sys.stdin.buffer.read()
-
-
-def text_json(data: bytes) -> dict[str, str]:
-    """Text as text, anything else in base64."""
-    try:
-        return {"value": data.decode()}
-    except UnicodeDecodeError:
-        return {"value_base64": base64.b64encode(data).decode()}
 
 
 def metadata(pairs: Sequence[str]) -> dict[str, str]:
