@@ -51,6 +51,13 @@ PARTS: Final = (
 )
 
 
+def _compiled(ctx: click.Context, param: click.Parameter, value: str) -> re.Pattern[str]:
+    try:
+        return re.compile(value)
+    except re.error as error:
+        raise click.BadParameter(f"no regular expression: {error}") from None
+
+
 @click.command(
     "events",
     cls=Command,
@@ -63,7 +70,14 @@ PARTS: Final = (
 @click.option("--js-metric", is_flag=True, help="Samples of acks")
 @click.option("--srv-advisory/--no-srv-advisory", default=True, help="Clients and servers [yes]")
 @click.option("--subjects", multiple=True, metavar="SUBJECT", help="These subjects instead")
-@click.option("--filter", "pattern", default="", metavar="REGEX", help="Events that hold this")
+@click.option(
+    "--filter",
+    "wanted",
+    default="",
+    metavar="REGEX",
+    callback=_compiled,
+    help="Events that hold this",
+)
 @click.option("--count", type=click.IntRange(1), help="End after so many")
 @connected
 async def command(
@@ -73,17 +87,13 @@ async def command(
     js_metric: bool,
     srv_advisory: bool,
     subjects: tuple[str, ...],
-    pattern: str,
+    wanted: re.Pattern[str],
     count: int | None,
 ) -> None:
     """Show advisories of streams and consumers, and what servers tell the system account.
 
     Clients that come and go are seen by users of the system account alone. Ctrl-C ends it.
     """
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise click.BadParameter(f"no regular expression: {error}", param_hint="--filter") from None
     listened = list(subjects)
     if not listened:
         listened += [ADVISORIES] if js_advisory else []
