@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jetstream_py.cli import show, units
-from jetstream_py.cli.connect import Session, connected
+from jetstream_py.cli.connect import Session, connected, without_secrets
 from jetstream_py.cli.frame import Group
 from jetstream_py.migrate.connection import Json
 from jetstream_py.migrate.errors import ApiError, MigrateError
@@ -63,12 +63,17 @@ def connection_facts(session: Session, user: Json, round_trip: int) -> list[tupl
         ("RTT", units.duration(round_trip)),
         ("Headers Supported", server.get("headers", False)),
         ("Maximum Payload", units.size(server.get("max_payload", 0))),
-        ("Connected URL", session.connected_url.geturl() if session.connected_url else None),
+        ("Connected URL", _url(session)),
         ("Connected Server ID", server.get("server_id")),
         ("Connected Server Name", server.get("server_name")),
         ("Connected Server Version", server.get("version")),
         ("TLS Connection", "yes" if server.get("tls_required") else "no"),
     ]
+
+
+def _url(session: Session) -> str | None:
+    url = session.connected_url
+    return without_secrets(url.geturl()) if url else None
 
 
 def usage_sections(stored: Json) -> list[tuple[str, list[tuple[str, object]]]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -48,7 +49,8 @@ class Session(Connection):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        super().__init__(settings.server or DEFAULT_URL, settings.js_domain or "", settings.seconds)
+        where = without_secrets(settings.server or DEFAULT_URL)
+        super().__init__(where, settings.js_domain or "", settings.seconds)
         if settings.js_api_prefix:
             self.prefix = settings.js_api_prefix.rstrip(".") + "."
 
@@ -61,6 +63,11 @@ class Session(Connection):
         """What the server said of itself when we came."""
         found: Json = self._server_info
         return found
+
+
+def without_secrets(urls: str) -> str:
+    """Addresses as they may be shown: without what stands before an @."""
+    return re.sub(r"(^|,|//)[^/,@]*@", r"\1", urls)
 
 
 def connected(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:

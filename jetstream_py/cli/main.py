@@ -30,8 +30,11 @@ VERBS: Final = {
     "object": "jetstream_py.cli.object",
     "account": "jetstream_py.cli.account",
     "events": "jetstream_py.cli.events",
+    "bench": "jetstream_py.cli.bench",
     "passwd": "jetstream_py.cli.passwd",
     "nkey": "jetstream_py.cli.nkeys",
+    "server": "jetstream_py.cli.server",
+    "context": "jetstream_py.cli.context",
     "completion": "jetstream_py.cli.completion",
 }
 ALIASES: Final = {
@@ -41,6 +44,9 @@ ALIASES: Final = {
     "str": "stream",
     "con": "consumer",
     "obj": "object",
+    "srv": "server",
+    "sys": "server",
+    "ctx": "context",
 }
 
 

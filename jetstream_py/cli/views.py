@@ -49,13 +49,15 @@ class View(Session):
         return jetstream(self, prefix=self.prefix, timeout=self.settings.seconds)
 
 
-def viewing(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Make an `async def verb(view, ...)` a click callback."""
+def viewing(
+    function: Callable[..., Awaitable[None]], run: Callable[..., None] = asyncio.run
+) -> Callable[..., None]:
+    """Make an `async def verb(view, ...)` a click callback; `run` brings the loop."""
 
     @functools.wraps(function)
     def callback(*arguments: Any, **options: Any) -> None:
         settings = click.get_current_context().find_object(Settings) or Settings()
-        asyncio.run(_run(settings, lambda view: function(view, *arguments, **options)))
+        run(_run(settings, lambda view: function(view, *arguments, **options)))
 
     return callback
 
