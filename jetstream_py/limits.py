@@ -108,6 +108,14 @@ STORE_AHEAD: Final = 64 * 1024 * 1024  # the file is extended by so much before 
 STORE_INLINE: Final = (
     64 * 1024
 )  # groups up to here commit in the loop's thread, larger ones in the writer's
+WAL_RECORD: Final = 256 * 1024  # larger groups go to LMDB at once: writing them twice costs more
+WAL_BYTES: Final = (
+    2 * 1024 * 1024
+)  # of the write-ahead log between two LMDB commits, and so about what waits in memory for the next one
+WAL_MESSAGES: Final = (
+    4096  # ... or so many messages of a stream: what is in no block is walked one by one
+)
+WAL_MOST: Final = 64 * 1024 * 1024  # what a start reads of it, should it be longer
 # With a sync interval, what may wait for it: a power cut never takes more than this.
 INTERVAL_BYTES: Final = 8 * 1024 * 1024
 COPY_INLINE: Final = 128 * 1024  # ... if they do not rewrite more than this

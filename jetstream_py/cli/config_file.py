@@ -137,7 +137,6 @@ def approve(session: Session, old: Json, new: Json, name: str, force: bool, dry_
     if not lines:
         show.note(f"Nothing differs, {name} stays as it is")
         return False
-    show.note("Differences (-old +new):")
     show.print_difference(lines, beside=session.json and not dry_run)
     if dry_run:
         return False

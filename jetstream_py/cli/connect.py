@@ -17,8 +17,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
+from nats.errors import SlowConsumerError
 
-from jetstream_py.cli import contexts
+from jetstream_py.cli import contexts, show
 from jetstream_py.cli.failure import Failure, api_failure
 from jetstream_py.cli.frame import DEFAULT_URL, Settings
 from jetstream_py.migrate.connection import Connection, Json
@@ -26,6 +27,8 @@ from jetstream_py.migrate.errors import ApiError, DeniedError, MigrateError
 
 RECONNECTS: Final = 60
 RECONNECT_WAIT: Final = 2  # seconds
+# What a server says that does not know us; the reset may be faster than its words.
+TURNED_AWAY: Final = ("authorization", "authentication", "reset", "eof", "closed")
 # field of a context file -> global option
 FIELDS: Final = {
     "url": "server",
@@ -53,6 +56,15 @@ class Session(Connection):
         super().__init__(where, settings.js_domain or "", settings.seconds)
         if settings.js_api_prefix:
             self.prefix = settings.js_api_prefix.rstrip(".") + "."
+
+    async def on_error(self, error: Exception) -> None:
+        """That a server turns us away says more than what comes after it."""
+        if isinstance(error, SlowConsumerError):
+            show.note(
+                f"Messages of {error.subject} were lost: they come faster than they are shown"
+            )
+        if "authorization" not in str(self.trouble).lower():
+            await super().on_error(error)
 
     @property
     def json(self) -> bool:
@@ -118,17 +130,19 @@ async def connect(settings: Settings, kind: type[Session] = Session) -> Session:
             **arguments,
         )
     except Exception as error:  # nats-py lets pass whatever libraries below it raise
-        reason = str(session.trouble or error).removeprefix("nats: ") or type(error).__name__
+        reason = str(session.trouble or error).removeprefix("nats: ").strip("'")
         await session.close()
-        raise Failure(f"cannot connect to {session.where}: {reason}", _hint(reason)) from None
+        raise Failure(
+            f"cannot connect to {session.where}: {reason or type(error).__name__}", _hint(reason)
+        ) from None
     session.options["max_reconnect_attempts"] = RECONNECTS
     session.options["reconnect_time_wait"] = RECONNECT_WAIT
     return session
 
 
 def _hint(reason: str) -> str:
-    if "authorization" in reason.lower():
-        return "give --user and --password, --creds, --nkey or --context"
+    if any(word in reason.lower() for word in TURNED_AWAY):
+        return "does it want a login? give --user and --password, --creds, --nkey or --context"
     return "is a server running there? give -s URL or --context NAME"
 
 

@@ -21,7 +21,7 @@ from jetstream_py.cli.consumer_options import (
 )
 from jetstream_py.cli.consumer_show import print_consumer
 from jetstream_py.cli.frame import Command, force_option
-from jetstream_py.cli.names import consumer_arguments, pick_consumer, pick_stream
+from jetstream_py.cli.names import consumer_arguments, pick_consumer, pick_stream, whole
 from jetstream_py.cli.stream_edit import FILE, OUTPUT
 from jetstream_py.migrate.connection import Json
 
@@ -61,7 +61,7 @@ def add(
     if not name and not given["ephemeral"]:
         name = ask.text("Consumer name", "CONSUMER (or --ephemeral)")
     if name:
-        config["name"] = name
+        config["name"] = whole(name, "CONSUMER")
         config.pop("durable_name", None)
         if not given["ephemeral"]:
             config["durable_name"] = name

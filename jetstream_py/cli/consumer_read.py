@@ -16,6 +16,7 @@ from jetstream_py.cli.connect import Session, connected
 from jetstream_py.cli.failure import Failure
 from jetstream_py.cli.frame import DURATION, Command
 from jetstream_py.cli.message import (
+    PENDING,
     as_json,
     header_pairs,
     origin,
@@ -164,12 +165,8 @@ async def _messages(session: Session, info: Json, group: str) -> AsyncIterator[M
 
 async def _pushed(session: Session, config: Json, group: str) -> AsyncIterator[Msg]:
     """Answers flow control; heartbeats are not shown."""
-    arrived: asyncio.Queue[Msg] = asyncio.Queue()
-
-    async def keep(msg: Msg) -> None:
-        arrived.put_nowait(msg)
-
-    await session.subscribe(config["deliver_subject"], queue=group, cb=keep)
+    arrived: asyncio.Queue[Msg] = asyncio.Queue(PENDING)
+    await session.subscribe(config["deliver_subject"], queue=group, cb=arrived.put)
     while True:
         msg = await arrived.get()
         if not status(msg):

@@ -79,17 +79,31 @@ def _walk(command: click.Command, parent: click.Context, name: str, depth: int) 
 def _entry(command: click.Command, ctx: click.Context, depth: int) -> Iterator[str]:
     yield f"{'#' * depth} {ctx.command_path.removeprefix('jetstream-py ')}\n"
     if command.help:
-        yield inspect.cleandoc(command.help).replace("\b\n", "") + "\n"
+        yield _prose(command.help)
     usage = " ".join(command.collect_usage_pieces(ctx))
     yield f"    {ctx.command_path} {usage}\n"
     rows = [
         record
         for param in command.get_params(ctx)
-        if (record := param.get_help_record(ctx)) and "--help" not in record[0]
+        if isinstance(param, click.Option)
+        and (record := param.get_help_record(ctx))
+        and "--help" not in record[0]
     ]
     yield from _table(rows)
     if isinstance(command, Framed) and command.examples:
         yield "\n".join(["```sh", *command.examples, "```\n"])
+
+
+def _prose(text: str) -> str:
+    """Paragraphs; those that click must not wrap become blocks."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return (
+        "\n\n".join(
+            f"```text\n{inspect.cleandoc(part[2:])}\n```" if part.startswith("\b\n") else part
+            for part in parts
+        )
+        + "\n"
+    )
 
 
 def _table(rows: list[tuple[str, str]]) -> Iterator[str]:

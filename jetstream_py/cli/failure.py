@@ -12,12 +12,15 @@ HINTS: Final = {
     "`jetstream-py account info`",
     10014: "`jetstream-py consumer ls STREAM` shows the consumers there are",
     10023: "`jetstream-py account info` shows the limits",
+    10013: "`jetstream-py consumer edit` changes a consumer that is there",
+    10037: "`jetstream-py stream info` shows the first and the last sequence",
     10039: "this account has no JetStream; connect as another user",
     10047: "`jetstream-py account info` shows how much is left",
     10058: "`jetstream-py stream edit` changes a stream that is there",
     10059: "`jetstream-py stream ls` shows the streams there are",
     10065: "`jetstream-py stream ls --subject SUBJECT` shows who has the subject",
     10076: "JetStream is off there: start the server with -js",
+    10148: "`jetstream-py consumer edit` changes a consumer that is there",
 }
 
 

@@ -139,6 +139,7 @@ class Framed(click.Command):
         super().__init__(*arguments, **more)
         self.examples = [line.strip() for line in examples.strip().splitlines()]
         self.aliases = tuple(aliases)
+        self.root = root
         self.context_settings.setdefault("help_option_names", ["-h", "--help"])
         own = {flag for param in self.params for flag in param.opts}
         self.params += [
@@ -153,7 +154,9 @@ class Framed(click.Command):
         if self.aliases:
             formatter.write_paragraph()
             formatter.write_text(f"Also called: {', '.join(self.aliases)}")
-        super().format_epilog(ctx, formatter)
+        if not self.root:
+            formatter.write_paragraph()
+            formatter.write_text("Global options: jetstream-py --help")
 
 
 class Command(Framed):

@@ -6,7 +6,6 @@ A verb's module is imported when the verb is used, or when the help lists all of
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from typing import Any, Final
 
@@ -17,7 +16,6 @@ from jetstream_py.cli.failure import Failure
 from jetstream_py.cli.frame import Group, Settings
 
 INTERRUPTED: Final = 130
-PIPE_CLOSED: Final = 141
 # verb -> module whose `command` it is; the order is that of the help
 VERBS: Final = {
     "pub": "jetstream_py.cli.pub",
@@ -113,9 +111,6 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        _forget_output()
-        return PIPE_CLOSED
     return status if isinstance(status, int) else 0
 
 
@@ -130,8 +125,3 @@ def _complain(error: click.ClickException) -> int:
             click.echo(f"  `{error.ctx.command_path} --help` shows the options", err=True)
         return USAGE_ERROR
     return 1
-
-
-def _forget_output() -> None:
-    """Whoever read us is gone: what the interpreter flushes at its end goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,6 +20,9 @@ from jetstream_py.cli.failure import Failure
 from jetstream_py.migrate.connection import Json, block_of
 
 NO_RESPONDERS: Final = "503"
+PENDING: Final = (
+    1000  # messages that wait to be shown; beyond them nats-py keeps 128 MB, then drops
+)
 
 
 def header_block(pairs: Sequence[str]) -> bytes:

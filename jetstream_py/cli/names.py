@@ -29,17 +29,17 @@ async def consumer_names(session: Session, stream: str) -> list[str]:
 
 async def pick_stream(session: Session, name: str | None) -> str:
     if name:
-        return _whole(name, "STREAM")
+        return whole(name, "STREAM")
     return ask.pick("Stream", "STREAM", await stream_names(session))
 
 
 async def pick_consumer(session: Session, stream: str, name: str | None) -> str:
     if name:
-        return _whole(name, "CONSUMER")
+        return whole(name, "CONSUMER")
     return ask.pick("Consumer", "CONSUMER", await consumer_names(session, stream))
 
 
-def _whole(name: str, what: str) -> str:
+def whole(name: str, what: str) -> str:
     """Names are tokens of subjects: one that is not could reach something else."""
     if any(character in name for character in " .*>/\\\t\r\n"):
         raise click.BadParameter(f"{name!r} cannot be a name", param_hint=what)

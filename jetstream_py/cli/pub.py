@@ -86,15 +86,14 @@ def body_options(function: Any) -> Any:
 
 TEMPLATES: Final = """Without BODY it comes from standard input. Body and headers may hold templates:
 
-    \b
-    {{Count}}           number of the message
-    {{TimeStamp}}       time as 2026-01-31T10:00:00Z
-    {{Time}}            time as 10:00AM
-    {{Unix}}            seconds since 1970
-    {{UnixNano}}        nanoseconds since 1970
-    {{ID}}              a unique id
-    {{Random MIN MAX}}  letters and digits, MIN to MAX of them
-    """
+\b
+  {{Count}}           number of the message
+  {{TimeStamp}}       time as 2026-01-31T10:00:00Z
+  {{Time}}            time as 10:00AM
+  {{Unix}}            seconds since 1970
+  {{UnixNano}}        nanoseconds since 1970
+  {{ID}}              a unique id
+  {{Random MIN MAX}}  letters and digits, MIN to MAX of them"""
 
 
 @click.command(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -110,7 +110,7 @@ class Reading:
         if sequence:
             self._config |= {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence}
 
-    async def messages(self, follow: bool = False) -> AsyncIterator[Msg]:
+    async def messages(self, follow: bool = False) -> AsyncGenerator[Msg, None]:
         """All that are there; with `follow` those that come, too."""
         session = self._session
         body = {"stream_name": self._stream, "config": self._config}

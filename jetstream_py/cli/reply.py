@@ -16,6 +16,7 @@ from jetstream_py.cli.connect import Session, connected
 from jetstream_py.cli.failure import Failure
 from jetstream_py.cli.frame import DURATION, Command
 from jetstream_py.cli.message import (
+    PENDING,
     check_subject,
     header_block,
     header_pairs,
@@ -63,12 +64,8 @@ async def command(
         raise click.UsageError("say how to answer: BODY, --echo or --command")
     check_subject(subject, wildcards=True)
     answers = Answers(body, echo, shlex.split(program) if program else [], header)
-    arrived: asyncio.Queue[Msg] = asyncio.Queue()
-
-    async def keep(msg: Msg) -> None:
-        arrived.put_nowait(msg)
-
-    await session.subscribe(subject, queue=queue, cb=keep)
+    arrived: asyncio.Queue[Msg] = asyncio.Queue(PENDING)
+    await session.subscribe(subject, queue=queue, cb=arrived.put)
     await session.flush(timeout=10)
     show.note(f"Listening on {subject} in group {queue}")
     number = 0

@@ -111,6 +111,7 @@ def facts(title: str, sections: Sequence[tuple[str, Facts]]) -> None:
 def print_difference(lines: Sequence[str], beside: bool) -> None:
     """`beside` the output where that is for programs."""
     coloured = sys.stderr.isatty() if beside else terminal()
+    click.echo("Differences (-old +new):", err=beside)
     for text in lines:
         colour = "red" if text.startswith("-") else "green"
         click.echo(click.style(safe(text), fg=colour) if coloured else safe(text), err=beside)

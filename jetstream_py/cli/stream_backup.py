@@ -57,8 +57,9 @@ async def backup(session: Session, stream: str, target: Path, consumers: bool, c
     if session.json:
         show.data({"stream": name, "bytes": written, "state": about["state"]})
     else:
-        messages = about["state"]["messages"]
-        show.line(f"Wrote {messages:,} messages of {name} ({units.size(written)}) to {target}")
+        state = about["state"]
+        stored = f"{state['messages']:,} messages of {name} ({units.size(state['bytes'])})"
+        show.line(f"Wrote {stored} to {target}")
 
 
 def _make_folder(target: Path) -> None:

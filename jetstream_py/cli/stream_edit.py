@@ -11,7 +11,7 @@ from jetstream_py.cli import ask, config_file, show
 from jetstream_py.cli.connect import Session, connected, run
 from jetstream_py.cli.failure import MissingAnswer
 from jetstream_py.cli.frame import Command, force_option
-from jetstream_py.cli.names import pick_stream, stream_argument
+from jetstream_py.cli.names import pick_stream, stream_argument, whole
 from jetstream_py.cli.stream_options import (
     AT_FIRST,
     DEFAULTS,
@@ -55,7 +55,8 @@ def add(
     """
     config = config_file.read(file) if file else {}
     apply(config, given, (*FIELDS, *AT_FIRST))
-    config["name"] = stream or config.get("name") or ask.text("Stream name", "STREAM")
+    name = stream or config.get("name") or ask.text("Stream name", "STREAM")
+    config["name"] = whole(name, "STREAM")
     if not file and not defaults and ask.possible():
         interview(config)
     if not (config.get("subjects") or config.get("mirror") or config.get("sources") or file):
@@ -144,7 +145,7 @@ async def copy(session: Session, origin: str, destination: str, **given: Any) ->
     """Make a stream like another one, with options for what differs; no messages."""
     name = await pick_stream(session, origin)
     config = (await session.api(f"STREAM.INFO.{name}"))["config"]
-    config["name"] = destination
+    config["name"] = whole(destination, "DESTINATION")
     apply(config, given, (*FIELDS, *AT_FIRST))
     await create(session, config)
 

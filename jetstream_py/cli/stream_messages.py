@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Final
 
@@ -108,15 +109,20 @@ async def view(
     name = await pick_stream(session, stream)
     reading = Reading(session, name, [subject] if subject else [], "all", since, sequence)
     shown = 0
-    async for msg in reading.messages():
-        if shown and shown % size == 0 and ask.possible() and show.terminal():
-            answer = ask.text("Next page?", "SIZE", "yes")
-            if answer.lower() not in ("y", "yes"):
+    async with aclosing(reading.messages()) as messages:
+        async for msg in messages:
+            if shown and shown % size == 0 and not _next_page():
                 break
-        shown += 1
-        print_stored(session, msg, raw)
+            shown += 1
+            print_stored(session, msg, raw)
     if not shown and not session.json:
         show.note("No messages")
+
+
+def _next_page() -> bool:
+    if not (ask.possible() and show.terminal()):
+        return True
+    return ask.text("Next page?", "SIZE", "yes").lower() in ("y", "yes")
 
 
 def print_stored(session: Session, msg: Msg, raw: bool) -> None:

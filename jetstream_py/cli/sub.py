@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from jetstream_py.cli import show, units
 from jetstream_py.cli.connect import Session, connected
 from jetstream_py.cli.frame import DURATION, Command
 from jetstream_py.cli.message import (
+    PENDING,
     as_json,
     check_subject,
     header_pairs,
@@ -89,21 +91,20 @@ async def command(
         messages = live(session, subjects, queue)
         show.note(f"Subscribing on {', '.join(subjects)}")
     printer = Printer(session.json, **look)
-    async for msg in until(messages, count, wait):
-        printer.show(msg)
-        if ack and stream is None and origin(msg):
-            await session.publish(msg.reply, b"+ACK")
+    async with aclosing(messages):  # a consumer made for it goes before the connection does
+        async for msg in until(messages, count, wait):
+            printer.show(msg)
+            if ack and stream is None and origin(msg):
+                await session.publish(msg.reply, b"+ACK")
     await session.flush(timeout=10)
 
 
-async def live(session: Session, subjects: tuple[str, ...], queue: str) -> AsyncIterator[Msg]:
-    arrived: asyncio.Queue[Msg] = asyncio.Queue()
-
-    async def keep(msg: Msg) -> None:
-        arrived.put_nowait(msg)
-
+async def live(
+    session: Session, subjects: tuple[str, ...], queue: str
+) -> AsyncGenerator[Msg, None]:
+    arrived: asyncio.Queue[Msg] = asyncio.Queue(PENDING)
     for subject in subjects:
-        await session.subscribe(subject, queue=queue, cb=keep)
+        await session.subscribe(subject, queue=queue, cb=arrived.put)
     await session.flush(timeout=10)
     while True:
         yield await arrived.get()

@@ -11,6 +11,9 @@ commit is done: in either case all at once.
     seq 1      seq 2      seq 3 commit           all checked          staged at once       one group commit
     (empty)    (empty)        ->        refused: all forgotten   or   PubAck in the outbox        ->  sent
 
+Messages that only carry on a batch are collected as a run, and a batch whose messages ask for nothing else is
+stored as one. Everything else goes message by message.
+
 A batch ends before its commit when its numbers have a gap (`incomplete`), when it has more messages than
 allowed or all open ones together hold too many bytes (`large`), when a message wants an API that we do not
 have (`unsupported`), or when it rests too long (`timeout`): these are told to whoever listens for
@@ -20,6 +23,8 @@ silently; its publisher knows. What is open when the server stops is gone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
@@ -28,16 +33,20 @@ from jetstream_py.api import level
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_batch
 from jetstream_py.engine.batch_checks import Draft, Planned
+from jetstream_py.engine.headed import MOST
 from jetstream_py.engine.open_batches import OpenBatches
 from jetstream_py.gotext import utf8
 
 if TYPE_CHECKING:
+    from jetstream_py.engine.shared import Item
     from jetstream_py.engine.stream import Stream
 
 ONE = b"1"  # commits with this message
 EOB = b"eob"  # commits without it
 
+NO_LIMIT = 1 << 62
 _SEQUENCE = 1 << 64
+_OWN = (hdr.BATCH_ID, hdr.BATCH_SEQUENCE, hdr.BATCH_COMMIT)
 
 
 class Batch:
@@ -88,6 +97,42 @@ class AtomicBatches:
         seq = self._store(batch)
         return pub_ack_batch(stream.ack_start + b"%d}" % seq, batch.id, len(batch.messages))
 
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def carry_on(self, items: Sequence[Item], at: int) -> int:
+        """Collect messages from there on that carry on an open batch and do nothing else: no gap, no answer,
+        no other header of ours. Returns how many; what `publish` does with the others it does for each."""
+        stream, inflight = self._stream, self._inflight
+        batch_id = hdr.get(items[at][2], hdr.BATCH_ID) if stream.runs else None
+        batch = self._open.find(batch_id) if batch_id else None
+        if batch is None:
+            return 0
+        start = b"NATS/1.0\r\n%b: %b\r\n%b: " % (hdr.BATCH_ID, batch.id, hdr.BATCH_SEQUENCE)
+        most = stream.config.max_msg_size if stream.config.max_msg_size >= 0 else NO_LIMIT
+        seq, size, room = len(batch.messages), 0, limits.BATCH_BYTES - inflight.bytes
+        found: list[tuple[bytes, bytes, bytes]] = []
+        for subject, reply, headers, data in islice(items, at, at + inflight.limits.msgs - seq):
+            seq += 1
+            expected = b"%b%d\r\n" % (start, seq)
+            size += limits.BATCH_OVERHEAD + len(subject) + len(headers) + len(data)
+            if (
+                reply
+                or not headers.startswith(expected)
+                or headers.find(hdr.PREFIX, len(expected) - 2) >= 0
+                or len(headers) + len(data) > most
+                or size > room
+            ):
+                size -= limits.BATCH_OVERHEAD + len(subject) + len(headers) + len(data)
+                break
+            found.append((subject, headers, data))
+        if found:
+            batch.messages += found
+            batch.size += size
+            inflight.bytes += size
+            self._open.heard(batch.id, batch)
+        return len(found)
+
     def clear(self) -> None:
         """The stream takes no batches any more."""
         for batch in self._open.clear():
@@ -137,14 +182,21 @@ class AtomicBatches:
 
     def _store(self, batch: Batch) -> int:
         """All or nothing; returns the sequence of the last one."""
-        draft = Draft(self._stream)
+        stream = self._stream
+        subjects, headers, datas = zip(*batch.messages, strict=True)
+        plain = stream.runs and stream.probe is None and _asks_nothing(headers)
+        if plain and stream.takes(subjects, datas, headers):
+            first = stream.append_run(subjects, datas, headers)
+            stream.consumers.announce(subjects)
+            return first + len(subjects) - 1
+        draft = Draft(stream)
         plan = [draft.add(*message) for message in batch.messages]
         draft.check_room()
-        if self._stream.probe is not None:
-            self._stream.probe.arrive(plan[-1].subject, self._stream.wants(plan[-1].subject))
+        if stream.probe is not None:
+            stream.probe.arrive(plan[-1].subject, stream.wants(plan[-1].subject))
         seqs = [self._place(planned) for planned in plan]
         # Most of them came earlier than what the stream is about to announce.
-        self._stream.consumers.announce([planned.subject for planned in plan])
+        stream.consumers.announce([planned.subject for planned in plan])
         return seqs[-1]
 
     def _place(self, planned: Planned) -> int:
@@ -170,6 +222,13 @@ class AtomicBatches:
     def _tell(self, batch: Batch, reason: str) -> None:
         stream = self._stream
         stream.shared.batch_abandoned(stream.config.name, utf8(batch.id), reason)
+
+
+def _asks_nothing(headers: Sequence[bytes]) -> bool:
+    """No message has a header of ours beside those that make it a part of the batch?"""
+    text = b"".join(headers)
+    own = sum(text.count(b"\r\n%b:" % name) for name in _OWN)
+    return text.count(hdr.PREFIX) == own and max(map(len, headers)) <= MOST
 
 
 def _number(text: bytes | None) -> int | None:

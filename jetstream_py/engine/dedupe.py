@@ -6,6 +6,8 @@ new one arrives and by a timer that runs only while there are ids.
 
 from __future__ import annotations
 
+from itertools import count, repeat
+
 
 class Dedupe:
     """id -> (sequence, time), oldest first."""
@@ -29,6 +31,16 @@ class Dedupe:
         if self.window_ns > 0:
             self._ids.pop(msg_id, None)  # to the end
             self._ids[msg_id] = (seq, ts)
+
+    def knows_any(self, ids: list[bytes], now_ns: int) -> bool:
+        """Is one of them in the window?"""
+        self.expire(now_ns)
+        return not self._ids.keys().isdisjoint(ids)
+
+    def add_run(self, ids: list[bytes], first: int, ts: int) -> None:
+        """New ids of consecutive sequences."""
+        if self.window_ns > 0:
+            self._ids.update(zip(ids, zip(count(first), repeat(ts)), strict=False))
 
     def expire(self, now_ns: int) -> None:
         horizon = now_ns - self.window_ns

@@ -132,9 +132,13 @@ class Expiry:
 
     # -- publishes ---------------------------------------------------------------------------------
 
+    def raises(self, ttl: int) -> bool:
+        """Is it less than a message must have?"""
+        return self._raises and 0 < ttl < self._least
+
     def raised(self, headers: bytes, ttl: int) -> tuple[bytes, int]:
         """No message goes sooner than the marker of an earlier one."""
-        if not (self._raises and 0 < ttl < self._least):
+        if not self.raises(ttl):
             return headers, ttl
         rest = hdr.without(headers, hdr.TTL)
         return hdr.extend(rest, (hdr.TTL, b"%d" % self._least)), self._least

@@ -13,13 +13,14 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from itertools import groupby
+from operator import add
 from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.api.times import time_text
-from jetstream_py.engine import counter
+from jetstream_py.engine import counter, headed
 from jetstream_py.engine.batch import AtomicBatches
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
@@ -27,6 +28,7 @@ from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
 from jetstream_py.engine.expiry import STEP, Expiry
 from jetstream_py.engine.fast_batch import FastBatches
 from jetstream_py.engine.fast_reply import SUFFIX
+from jetstream_py.engine.headed import Asked
 from jetstream_py.engine.inflow import Inflow
 from jetstream_py.engine.naming import short_hash
 from jetstream_py.engine.origin import Place
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from jetstream_py.engine.shared import Item, Outcome, Shared
     from jetstream_py.store import Columns, Purge, StreamStore
 
-MAX_HEADERS = 65_535
+MAX_HEADERS = headed.MOST
 NO_LIMIT = 1 << 62
 
 
@@ -93,7 +95,7 @@ class Stream:
         # A run may be stored as a whole when no message of it can be refused for what those before it
         # did (`_takes`), and when limits have the same result after it as after each of its messages.
         # That fails in one case: a large message pushes an old one out, then a small one takes its place.
-        self._runs = config.retention != "interest" and not (
+        self.runs = config.retention != "interest" and not (
             config.sealed
             or config.allow_msg_counter
             or self._transform
@@ -159,37 +161,60 @@ class Stream:
             inflow.took(store.staged_bytes - before)
 
     def _take(self, items: list[Item]) -> None:
-        if self._runs and not self.shared.store.failed:
+        if self.runs and not self.shared.store.failed:
             subjects, replies, headers, datas = zip(*items, strict=True)
-            if not any(headers) and self._store_run(subjects, replies, datas):
+            if self._store_run(subjects, replies, headers if any(headers) else (), datas):
                 self.consumers.announce(subjects)
                 return
-        for item in items:
-            self._publish(*item)
+        at = 0
+        while at < len(items):
+            taken = self._batches.carry_on(items, at) if len(self._batches) else 0
+            if not taken:
+                self._publish(*items[at])
+            at += taken or 1
         transformed = self._transform is not None
         self.consumers.announce(None if transformed else [item[0] for item in items])
 
     def _store_run(
-        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
+        self,
+        subjects: Sequence[bytes],
+        replies: Sequence[bytes],
+        headers: Sequence[bytes],
+        datas: Sequence[bytes],
     ) -> bool:
-        """Store messages without headers as a whole, if that can be done."""
+        """Store messages as a whole, if that can be done."""
         if b"$" in (joined := b" ".join(replies)) and SUFFIX in joined:
-            return self._fast.publish_run(subjects, replies, datas)
-        if not self.takes(subjects, datas):
+            return not headers and self._fast.publish_run(subjects, replies, datas)
+        asked = headed.read(headers) if headers else headed.NOTHING
+        if asked is None or not self.takes(subjects, datas, headers) or not self._grants(asked):
             return False
-        self._publish_run(subjects, replies, datas)
+        first = self._publish_run(subjects, replies, headers, datas)
+        if asked.ids:
+            self._last_id = asked.ids[-1]
+            self.dedupe.add_run(asked.ids, first, self.store.last_ts)
+            self._arm_ids()
+        for seq, ttl in enumerate(asked.ttls, first):
+            self.expiry.note(seq, ttl)
         return True
+
+    def _grants(self, asked: Asked) -> bool:
+        """Is nothing of what the messages ask for refused, or changes them?"""
+        if asked.ids and self.dedupe.knows_any(asked.ids, self.shared.clock.now_ns()):
+            return False
+        return not asked.ttls or (
+            self.config.allow_msg_ttl and not any(map(self.expiry.raises, set(asked.ttls)))
+        )
 
     def takes(
         self, subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
     ) -> bool:
         """Is every message small enough, and room for all of them?"""
         config, store = self.config, self.store
-        if 0 <= config.max_msg_size < max(map(len, datas)) + max(map(len, headers), default=0):
-            return False
-        size = store.run_size(subjects, datas)
-        if headers:
-            size += sum(map(len, headers)) + 4 * len(headers)
+        if config.max_msg_size >= 0:
+            sizes = map(add, map(len, headers), map(len, datas)) if headers else map(len, datas)
+            if config.max_msg_size < max(sizes):
+                return False
+        size = store.run_size(subjects, datas, headers)
         if config.discard == "new" and (
             0 < config.max_msgs < store.messages + len(datas)
             or 0 < config.max_bytes < store.bytes + size
@@ -198,26 +223,33 @@ class Stream:
         return self.shared.store.room(size) and self.shared.quota.takes_run(self, size)
 
     def _publish_run(
-        self, subjects: Sequence[bytes], replies: Sequence[bytes], datas: Sequence[bytes]
-    ) -> None:
-        """Messages without headers that nothing refuses."""
-        first, shared = self.append_run(subjects, datas), self.shared
+        self,
+        subjects: Sequence[bytes],
+        replies: Sequence[bytes],
+        headers: Sequence[bytes],
+        datas: Sequence[bytes],
+    ) -> int:
+        """Messages that nothing refuses. Returns the first sequence."""
+        first, shared = self.append_run(subjects, datas, headers), self.shared
         if self.config.no_ack:
-            return
+            return first
         at = 0
         for wanted, run in groupby(replies, bool):
             group = list(run)
             if wanted:
                 shared.outbox.send_acks(shared.bus, group, self.ack_start, first + at, b"}")
             at += len(group)
+        return first
 
-    def append_run(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
+    def append_run(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
+    ) -> int:
         """Append what nothing refuses. Returns the first sequence."""
         shared, store, config = self.shared, self.store, self.config
         if config.max_msgs_per_subject == 1:
-            first = store.replace_run(subjects, datas, shared.clock.now_ns())
+            first = store.replace_run(subjects, datas, shared.clock.now_ns(), headers)
         else:
-            first, names = store.append_run(subjects, datas, shared.clock.now_ns())
+            first, names = store.append_run(subjects, datas, shared.clock.now_ns(), headers)
             if config.max_msgs_per_subject > 0:
                 for name in names:
                     self._enforce_subject(name)
@@ -226,7 +258,7 @@ class Stream:
 
     def take_copies(self, run: Columns) -> bool:
         """Store messages of an origin that ask for nothing as a whole, if that can be done."""
-        if not self._runs or self.config.max_msgs_per_subject > 0 or self.shared.store.failed:
+        if not self.runs or self.config.max_msgs_per_subject > 0 or self.shared.store.failed:
             return False
         if not self.takes(run.subjects, run.datas, run.headers if any(run.headers) else ()):
             return False

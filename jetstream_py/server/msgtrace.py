@@ -154,6 +154,11 @@ def begin(session: Session, pub: Pub, block: bytes) -> MsgTrace | None:
     return MsgTrace(session, dest, block, pub)
 
 
+def may_trace(session: Session, blocks: bytes) -> bool:
+    """May somebody want a trace of a message with one of these blocks?"""
+    return DEST in blocks or (MARK in blocks and bool(session.account.options.trace_dest))
+
+
 def switched_off(block: bytes) -> bytes:
     """A block whose trace ends here."""
     return redirected(block, _OFF)

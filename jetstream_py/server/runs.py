@@ -10,6 +10,9 @@ handful of C-level calls instead of a few calls per message:
 * then whatever the careful parser checks for each line is checked for the column: verbs, sizes against the
   lengths of the payloads, replies, and one route for all subjects.
 
+A publish with headers has more parts: the lines of its block, an empty one, the payload. A run of those that
+all have as many as the first is taken apart in the same way, with another stride.
+
 Requests come in such runs, too. A handler that has a series (see `sublist`) is offered them as columns.
 
 A run is proved in pieces. The first piece that fails any proof ends the gear, and the careful one starts
@@ -20,9 +23,10 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import repeat
+from operator import add
 from typing import TYPE_CHECKING
 
-from jetstream_py.server import proto
+from jetstream_py.server import msgtrace, proto
 from jetstream_py.server.proto import RESERVED_STARTS
 
 if TYPE_CHECKING:
@@ -33,16 +37,21 @@ if TYPE_CHECKING:
     from jetstream_py.server.session import Session
 
 _PIECE = 256  # messages that are proved together ...
-_LEAST = 2 * 16  # ... and parts below which a piece that fails is not tried in smaller ones
+_LEAST = 16  # ... and below which a piece that fails is not tried in smaller ones
 _STRAYS = 4  # lines of another kind that may follow a run
 _MARK = b"\n"
 _JOINT = b" \n "
+_LINES = 64  # of a header block
 
 
 def suits(session: Session, data: bytes) -> bool:
     """Does the buffer begin with a publish to a collector?"""
     fields = data[: max(0, data.find(b"\r\n"))].split(b" ")
-    if fields[0] != b"PUB" or not 3 <= len(fields) <= 4 or session.mapper is not None:
+    if fields[0] == b"HPUB" and session.headers:
+        del fields[-1]
+    elif fields[0] != b"PUB":
+        return False
+    if not 3 <= len(fields) <= 4 or session.mapper is not None:
         return False
     route = session.account.router.ack_route(fields[1])
     series = route.series
@@ -53,59 +62,87 @@ def suits(session: Session, data: bytes) -> bool:
 def consume(session: Session, data: bytes) -> int:
     """Take as much of the buffer as is proved. Returns how far that is."""
     parts = data.split(b"\r\n")
-    end = (len(parts) - 1) // 2 * 2  # what follows the last CRLF is incomplete
-    end = _alike(parts, end)
+    stride = 2 if data.startswith(b"PUB") else _stride(parts)
+    end = (len(parts) - 1) // stride * stride  # what follows the last CRLF is incomplete
+    end = _alike(parts, end, stride)
     pos = size_sum = at = 0
-    step = 2 * _PIECE
+    piece = _PIECE
     while at < end:
-        stop = min(at + step, end)
-        lines, bodies = parts[at:stop:2], parts[at + 1 : stop : 2]
-        size = _piece(session, lines, bodies)
+        stop = min(at + piece * stride, end)
+        lines, bodies = parts[at:stop:stride], parts[at + stride - 1 : stop : stride]
+        heads = _heads(parts, at, stop, stride) if stride > 2 else []
+        size = _piece(session, lines, heads, bodies) if heads is not None else -1
         if size >= 0:
             size_sum += size
             pos += size + sum(map(len, lines)) + 4 * len(lines)
             at = stop
-        elif step > _LEAST:
-            step = max(min(step, stop - at) // 8 * 2, _LEAST)  # most of it may still be good
+        elif piece > _LEAST:
+            piece = max(min(piece, len(lines)) // 4, _LEAST)  # most of it may still be good
         else:
             break
     if at:
-        session.in_msgs += at // 2
+        session.in_msgs += at // stride
         session.in_bytes += size_sum
         session.touch()
     return pos
 
 
-def _alike(parts: list[bytes], end: int) -> int:
+def _stride(parts: list[bytes]) -> int:
+    """How many parts the first message with headers has; others may follow that have as many."""
+    try:
+        return parts.index(b"", 2, _LINES) + 2
+    except ValueError:
+        return len(parts)  # as if there were none
+
+
+def _heads(parts: list[bytes], at: int, stop: int, stride: int) -> list[bytes] | None:
+    """The header blocks of messages that all have so many parts; None if they do not."""
+    last = stride - 2
+    if any(parts[at + last : stop : stride]):
+        return None
+    join = b"\r\n".join
+    return [join(parts[i + 1 : i + last]) + b"\r\n\r\n" for i in range(at, stop, stride)]
+
+
+def _alike(parts: list[bytes], end: int, stride: int) -> int:
     """The end of the run without a few last lines of another kind: behind the acks of a batch comes the
     request for the next one."""
     blanks = parts[0].count(b" ") if end else 0
     for _ in range(_STRAYS):
-        if end <= 2 or parts[end - 2].count(b" ") == blanks:
+        if end <= stride or parts[end - stride].count(b" ") == blanks:
             break
-        end -= 2
+        end -= stride
     return end
 
 
-def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
+def _piece(session: Session, lines: list[bytes], heads: list[bytes], bodies: list[bytes]) -> int:
     """Hand these publishes to their collector and return the size of all payloads; -1: not proved."""
     text = _JOINT.join(lines)
     n, width = len(lines), lines[0].count(b" ") + 2  # of a line's fields and the mark
+    headed = bool(heads)
     fields = text.split(b" ")
     if (
-        not 4 <= width <= 5
+        not 4 <= width - headed <= 5
         or len(fields) != n * width - 1
         or text.count(_MARK) != n - 1
         or fields[width - 1 :: width].count(_MARK) != n - 1
-        or fields[::width].count(b"PUB") != n
+        or fields[::width].count(b"HPUB" if headed else b"PUB") != n
         or b"\t" in text
         or max(map(len, lines)) >= session.max_control_line
     ):
         return -1
-    size = _sizes(session, fields[width - 2 :: width], bodies)
+    lengths = list(map(len, bodies))
+    if headed:
+        sizes = list(map(len, heads))
+        lengths = list(map(add, sizes, lengths))
+        if _sizes(session, fields[width - 3 :: width], sizes) < 0:
+            return -1
+        if msgtrace.may_trace(session, b"".join(heads)):
+            return -1
+    size = _sizes(session, fields[width - 2 :: width], lengths)
     replies: Iterable[bytes] = repeat(b"")
-    if width == 5:
-        replies = fields[2::5]
+    if width - headed == 5:
+        replies = fields[2::width]
         if not _harmless(replies):
             return -1
     subjects = fields[1::width]
@@ -117,20 +154,21 @@ def _piece(session: Session, lines: list[bytes], bodies: list[bytes]) -> int:
     router = session.account.router
     route = router.shared_route(subjects)
     if route is not None and route.series is not None:
+        if headed:
+            return -1
         return size if _served(session, route, subjects, replies, bodies) else -1
     collector = _receiver(router, route, subjects)
     if collector is None:
         return -1
     if not collector.items:
         session.broker.collectors.filled.append(collector)
-    collector.items.extend(zip(subjects, replies, repeat(b""), bodies, strict=False))
+    collector.items.extend(zip(subjects, replies, heads or repeat(b""), bodies, strict=False))
     return size
 
 
-def _sizes(session: Session, texts: list[bytes], bodies: list[bytes]) -> int:
-    """The sum of the payloads' sizes, if they are what the lines say and allowed; else -1."""
+def _sizes(session: Session, texts: list[bytes], lengths: list[int]) -> int:
+    """The sum of the sizes, if they are what the lines say and allowed; else -1."""
     n = len(texts)
-    lengths = list(map(len, bodies))
     if texts.count(texts[0]) == n:
         size = proto.parse_size(texts[0])
         if lengths.count(size) != n or size > session.max_payload:

@@ -7,6 +7,7 @@ home, reader              the shared read snapshot, caches, reading through them
 file_stream, memory       the two streams; doctor: what damage means
 bulk, purge               many removals at once; millions of them, in slices
 group, writer, committer  the way to the disk
+wal, redo                 the short way for small groups: the write-ahead log, what its records say
 compact, checkpoint, recovery, opening, verify     housekeeping and start-up
 pages, scrub              LMDB's file behind its back: is it whole, and erasing what is free
 """

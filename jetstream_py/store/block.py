@@ -98,6 +98,16 @@ def message_size(subject: bytes, headers: bytes, data: bytes) -> int:
     return size + 4 + len(headers) if headers else size
 
 
+def run_size(
+    subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
+) -> int:
+    """`message_size` of all of them."""
+    size = OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+    if headers:
+        size += sum(map(len, headers)) + 4 * (len(headers) - headers.count(b""))
+    return size
+
+
 def encode(messages: Columns, extend: Extend, fat: bool = False) -> tuple[bytes, int]:
     """The block of these messages and the length of its columns; fat: one message, stored elsewhere."""
     seqs, times, subjects = messages.seqs, messages.times, messages.subjects

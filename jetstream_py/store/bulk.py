@@ -49,7 +49,13 @@ class Bulk:
         self._settle(gone)
         return len(gone)
 
-    def replace(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
+    def replace(
+        self,
+        subjects: Sequence[bytes],
+        headers: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+    ) -> int:
         """Append messages, each of which is the only one of its subject then; the first's sequence."""
         stream = self._stream
         first, n = stream.last_seq + 1, len(subjects)
@@ -58,14 +64,15 @@ class Bulk:
         gone = self._clear(newest)
         staged = stream.tail.staged
         if len(newest) == n:
-            staged.extend(first, ts, subjects, datas)
+            staged.extend(first, ts, subjects, headers, datas)
         else:  # some are replaced before anybody can see them
             keep = list(map(eq, map(newest.__getitem__, subjects), numbers))
             subjects, datas = list(compress(subjects, keep)), list(compress(datas, keep))
             seqs, n = list(compress(numbers, keep)), len(newest)
-            staged.fill(seqs, repeat(ts, n), subjects, repeat(b"", n), datas)
+            headers = list(compress(headers, keep))
+            staged.fill(seqs, repeat(ts, n), subjects, headers or repeat(b"", n), datas)
             first = seqs[0]
-        stream.grown(first, numbers[-1], n, stream.run_size(subjects, datas), ts)
+        stream.grown(first, numbers[-1], n, stream.run_size(subjects, datas, headers), ts)
         stream.table.last.update(newest)
         self._settle(gone)
         return numbers[0]

@@ -36,14 +36,19 @@ class Columns:
         self.datas.append(data)
 
     def extend(
-        self, first: int, ts: int, subjects: Sequence[bytes], datas: Sequence[bytes]
+        self,
+        first: int,
+        ts: int,
+        subjects: Sequence[bytes],
+        headers: Sequence[bytes],
+        datas: Sequence[bytes],
     ) -> None:
-        """Messages without headers, all of one time, numbered from `first` on."""
+        """Messages of one time, numbered from `first` on; `headers` may be empty if nobody has any."""
         n = len(datas)
         self.seqs.extend(range(first, first + n))
         self.times.extend(repeat(ts, n))
         self.subjects.extend(subjects)
-        self.headers.extend(repeat(b"", n))
+        self.headers.extend(headers or repeat(b"", n))
         self.datas.extend(datas)
 
     def fill(

@@ -29,6 +29,7 @@ from .group import Group, Report
 from .home import Databases
 from .pages import PageError
 from .scrub import Scrubber
+from .wal import Wal
 from .writer import Writer
 
 _TREES = 64 * 1024  # pages of the trees that a small group may touch
@@ -41,11 +42,12 @@ class Committer:
     """Runs groups, here or in its thread."""
 
     def __init__(
-        self, env: lmdb.Environment, databases: Databases, extend: Extend, file: str
+        self, env: lmdb.Environment, databases: Databases, extend: Extend, file: str, wal: Wal
     ) -> None:
         self._env = env
         self._databases = databases
         self._extend = extend
+        self._wal = wal
         self._fd = os.open(file, os.O_RDWR | os.O_CLOEXEC)
         self._size = os.fstat(self._fd).st_size
         self._page = env.stat()["psize"]
@@ -90,6 +92,7 @@ class Committer:
         """See `scrub`. A disk that fails here is as bad as one that fails in a commit."""
         try:
             failpoints.hit("scrub")
+            self._wal.wipe()
             self._scrubber.run()
         except PageError as error:
             return None, None, f"deleted messages could not be erased: {error}"

@@ -14,12 +14,13 @@ NAMES: Final = frozenset(
         "open.made",  # a new store's file is written under its temporary name
         "open.named",  # ... and renamed, the directory not yet synced
         "open.recovered",  # an existing store was read, nothing written yet
-        "commit.begin",  # the writer took a group
+        "commit.begin",  # a group was taken, for LMDB or for the write-ahead log
         "commit.blocks",  # its blocks are in the transaction
         "commit.compact",  # so are rewritten blocks
         "commit.checkpoint",  # so are the checkpoint's parts
-        "commit.before",  # all is in the transaction
+        "commit.before",  # all is in the transaction, or in the record
         "commit.after",  # committed and synced, the loop not told yet
+        "wal.replayed",  # a start has staged what the log holds, nothing written yet
         "scrub",  # a commit that erased something is synced, its freed pages not yet overwritten
         "extend",  # the file is about to be extended
         "close.checkpoint",  # the last commit is about to run

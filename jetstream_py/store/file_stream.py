@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from . import compact
-from .block import OVERHEAD, message_size
+from jetstream_py import limits
+
+from . import compact, redo
+from .block import message_size, run_size
 from .bulk import Bulk
 from .checkpoint import Checkpointer
 from .columns import Columns
@@ -27,6 +29,7 @@ from .lookup import Lookup
 from .oldest import OldestQueues
 from .purge import FilePurge
 from .reader import Reader
+from .redo import Change
 from .scan import Scan
 from .search import Search
 from .subjects import Filter, SubjectTable
@@ -68,7 +71,9 @@ class FileStream:
         self._log_due = False
         self._late: dict[int, int] = {}
         self._late_erase: set[int] = set()
-        self._queued = False
+        self._unsaid: list[int] = []  # who died in the tail, though the write-ahead log has them
+        self._said = 0  # how many of `_dead` the log knows
+        self._queued = self._fresh = False
         self._first_ts = (0, 0)
         self.closed = False
         self.ready = ready  # False while start-up still counts
@@ -122,9 +127,19 @@ class FileStream:
 
     # -- changes -----------------------------------------------------------------------------------
     def touch(self) -> None:
-        if not self._queued and not self.closed:
+        """There is something for the next group."""
+        if self._fresh or self.closed:
+            return
+        self._fresh = True
+        self.home.fresh.append(self)
+        if not self._queued:
             self._queued = True
             self.home.touched.append(self)
+
+    def press(self) -> None:
+        """There is something that only LMDB can do, not the write-ahead log."""
+        self.touch()
+        self.home.deep = True
 
     def append(self, subject: bytes, headers: bytes, data: bytes, ts: int, seq: int = 0) -> int:
         if not seq:
@@ -150,16 +165,20 @@ class FileStream:
         table.last[subject] = seq
         if self.queues.active:
             self.queues.appended(table, subject, previous, seq)
-        if not self._queued:
+        if not self._fresh:
             self.touch()
         return seq
 
     def append_run(
-        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
     ) -> tuple[int, Collection[bytes]]:
         first, n = self.last_seq + 1, len(datas)
-        self.tail.staged.extend(first, ts, subjects, datas)
-        self.grown(first, first + n - 1, n, self.run_size(subjects, datas), ts)
+        self.tail.staged.extend(first, ts, subjects, headers, datas)
+        self.grown(first, first + n - 1, n, self.run_size(subjects, datas, headers), ts)
         if not self.queues.active:
             return first, self.table.add_run(subjects, range(first, first + n))
         table, oldest = self.table, self.queues
@@ -174,8 +193,7 @@ class FileStream:
         if seqs[0] <= self.last_seq:
             raise ValueError("sequences only rise")
         self.tail.staged.join(run)
-        size = self.run_size(subjects, run.datas)
-        size += sum(4 + len(headers) for headers in run.headers if headers)
+        size = self.run_size(subjects, run.datas, run.headers)
         self.grown(seqs[0], seqs[-1], len(seqs), size, run.times[-1])
         if not self.queues.active:
             self.table.add_run(subjects, seqs)
@@ -189,8 +207,14 @@ class FileStream:
     def replace(self, subject: bytes, headers: bytes, data: bytes, ts: int) -> int:
         return self._bulk.replace_one(subject, headers, data, ts)
 
-    def replace_run(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
-        return self._bulk.replace(subjects, datas, ts)
+    def replace_run(
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
+    ) -> int:
+        return self._bulk.replace(subjects, headers, datas, ts)
 
     def grown(self, first: int, last: int, count: int, size: int, ts: int) -> None:
         """So many messages were staged."""
@@ -202,8 +226,7 @@ class FileStream:
         self.home.staged += size
         self.touch()
 
-    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
-        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+    run_size = staticmethod(run_size)
 
     def skip(self, count: int = 1) -> int:
         self.last_seq += count
@@ -226,6 +249,8 @@ class FileStream:
         if message is not None:
             if self._remove_tail(message) and erase:
                 self._late_erase.add(seq)
+            elif erase and seq <= self.durable_seq:
+                self.home.scrub = True  # it is in the write-ahead log
         else:
             found = self.directory.find(seq)
             if found is None:
@@ -280,6 +305,8 @@ class FileStream:
             self._late[seq] = size
         else:
             self._log_due = True  # the sequence is used up, though no block will say so
+            if seq <= self.durable_seq:
+                self._unsaid.append(seq)
         return size
 
     def noted_dead(self, seqs: list[int], sizes: list[int], names: list[bytes]) -> None:
@@ -439,10 +466,43 @@ class FileStream:
         self.settle()
         self.touch()
 
+    def raise_floor(self, floor: int) -> None:
+        """Everything below is gone, and that is remembered."""
+        if floor > self.floor:
+            self.trim(floor)
+            self.floor = floor
+            if not self.messages:
+                self.first_seq = self.last_seq + 1
+            self._log_due = True
+            self.touch()
+
     # -- groups ------------------------------------------------------------------------------------
+    def change(self) -> Change:
+        """What the write-ahead log does not know yet."""
+        gone = [seq for seq, _ in self._dead[self._said :]] + self._unsaid
+        return redo.change(self, self.tail.unlogged(), gone)
+
+    def logged(self) -> None:
+        """Now it does."""
+        self.tail.logged()
+        self._said = len(self._dead)
+        self._unsaid = []
+        self._fresh = False
+        self.durable_seq = self.last_seq
+
+    @property
+    def behind(self) -> bool:
+        """Is there so much to tidy up that it cannot wait for the write-ahead log to be full?"""
+        return (
+            len(self.tail.staged) > limits.WAL_MESSAGES
+            or len(self.empty) > 16
+            or self.garbage > self.bytes + limits.GARBAGE_FLOOR
+        )
+
     def take(self) -> Work:
         """Everything that changed since the last group."""
-        self._queued = False
+        self._queued = self._fresh = False
+        self._said, self._unsaid = 0, []
         work = Work(self.sid)
         self.lsn += 1
         work.messages = self.tail.take()
@@ -495,7 +555,7 @@ class FileStream:
                 pages.add(block, block.size + 200 * block.n)
         self._bury(set(made))
         if self.checkpointer.wanted:
-            self.touch()  # the next slice
+            self.press()  # the next slice
         for block, positions in outcome.bad:
             if self.view(block) is not None and positions:
                 self.lose(block, positions, "found damaged while rewriting its block")

@@ -77,8 +77,11 @@ class Home:
         self.snapshot = snapshot
         self.views = Lru(limits.VIEW_CACHE, _drop_view)
         self.pages = Lru(limits.PAGE_CACHE, _drop_page)
-        self.touched: list[FileStream] = []
-        self.staged = 0  # bytes of messages that no commit has taken yet
+        self.touched: list[FileStream] = []  # they have something for the next LMDB commit ...
+        self.fresh: list[FileStream] = []  # ... and these something that is nowhere on the disk yet
+        self.staged = 0  # bytes of messages that no LMDB commit has taken yet ...
+        self.logged = 0  # ... and how many of them are in the write-ahead log
+        self.deep = False  # there is something to do that the log is not for
         self.busy = False
         self.scrub = False  # the next group removes something that must be nowhere in the file
         self.bad_records = 0

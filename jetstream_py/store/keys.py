@@ -13,6 +13,7 @@ DATABASES: Final = (b"meta", b"blk", b"dir", b"log", b"sub", b"fat")
 
 FORMAT: Final = b"format"
 NEXT_SID: Final = b"next"
+TAKEN: Final = b"wal"  # the last generation of the write-ahead log that is in here
 
 _SEQ = struct.Struct(">IQ")
 _RUN = struct.Struct(">III")

@@ -149,11 +149,15 @@ class MemoryStream:
         return seq
 
     def append_run(
-        self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
     ) -> tuple[int, Collection[bytes]]:
         first, n = self.last_seq + 1, len(datas)
         seqs = range(first, first + n)
-        rows = zip(seqs, repeat(ts), subjects, repeat(b""), datas, strict=False)
+        rows = zip(seqs, repeat(ts), subjects, headers or repeat(b""), datas, strict=False)
         self._all.update(zip(seqs, map(Message._make, rows), strict=True))
         self._order.extend(seqs)
         names = self._table.add_run(subjects, seqs)
@@ -166,7 +170,7 @@ class MemoryStream:
             self.first_seq = first
         self.last_seq, self.last_ts = first + n - 1, ts
         self.messages += n
-        self.bytes += self.run_size(subjects, datas)
+        self.bytes += self.run_size(subjects, datas, headers)
         return first, names
 
     def append_columns(self, run: Columns) -> None:
@@ -179,8 +183,14 @@ class MemoryStream:
         self._remove_all(before)
         return seq
 
-    def replace_run(self, subjects: Sequence[bytes], datas: Sequence[bytes], ts: int) -> int:
-        first, names = self.append_run(subjects, datas, ts)
+    def replace_run(
+        self,
+        subjects: Sequence[bytes],
+        datas: Sequence[bytes],
+        ts: int,
+        headers: Sequence[bytes] = (),
+    ) -> int:
+        first, names = self.append_run(subjects, datas, ts, headers)
         by, gone = self._by, list[int]()
         for name in names:
             seqs = by[name]
@@ -195,8 +205,11 @@ class MemoryStream:
             seqs = self._by[subject] = Seqs(self._all)
         return seqs
 
-    def run_size(self, subjects: Sequence[bytes], datas: Sequence[bytes]) -> int:
-        return OVERHEAD * len(datas) + sum(map(len, subjects)) + sum(map(len, datas))
+    def run_size(
+        self, subjects: Sequence[bytes], datas: Sequence[bytes], headers: Sequence[bytes] = ()
+    ) -> int:
+        lengths = sum(map(len, subjects)) + sum(map(len, headers)) + sum(map(len, datas))
+        return OVERHEAD * len(datas) + lengths
 
     def skip(self, count: int = 1) -> int:
         self.last_seq += count

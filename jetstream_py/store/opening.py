@@ -25,7 +25,7 @@ from .types import StoreError
 
 FILE: Final = "data.mdb"
 LOCK: Final = "store.lock"
-MAJOR: Final = 1
+MAJOR: Final = 2  # 1 had no write-ahead log, and would not look into it
 MINOR: Final = 0
 
 
@@ -103,9 +103,7 @@ def create(path: str) -> None:
         with env.begin(write=True) as txn:
             for name in keys.DATABASES:
                 env.open_db(name, txn=txn)
-            body = msgspec.msgpack.encode(Format(MAJOR, MINOR, BEST))
-            record = zlib.crc32(body).to_bytes(4, "little") + body
-            txn.put(keys.FORMAT, record, db=env.open_db(b"meta", txn=txn))
+            _put_format(txn, env.open_db(b"meta", txn=txn), BEST)
     finally:
         env.close()
     fd = os.open(fresh, os.O_RDWR)
@@ -116,7 +114,27 @@ def create(path: str) -> None:
     if os.path.exists(fresh + "-lock"):
         os.unlink(fresh + "-lock")
     failpoints.hit("open.named")
-    sync_directory(path)
+
+
+def _put_format(txn: lmdb.Transaction, meta: lmdb._Database, checksum: str) -> None:
+    body = msgspec.msgpack.encode(Format(MAJOR, MINOR, checksum))
+    txn.put(keys.FORMAT, zlib.crc32(body).to_bytes(4, "little") + body, db=meta)
+
+
+def _format(env: lmdb.Environment, databases: Databases) -> Format:
+    with env.begin() as txn:
+        record = txn.get(keys.FORMAT, db=databases.meta)
+    if record is None or zlib.crc32(record[4:]).to_bytes(4, "little") != record[:4]:
+        raise StoreError("the store's format record is missing or damaged")
+    return msgspec.msgpack.decode(bytes(record[4:]), type=Format)
+
+
+def upgrade(env: lmdb.Environment, databases: Databases) -> None:
+    """From now on a program that knows only the layout before this one must not open the store."""
+    known = _format(env, databases)
+    if known.major < MAJOR:
+        with env.begin(write=True) as txn:
+            _put_format(txn, databases.meta, known.checksum)
 
 
 def open_databases(env: lmdb.Environment) -> tuple[Databases, Extend]:
@@ -126,12 +144,8 @@ def open_databases(env: lmdb.Environment) -> tuple[Databases, Extend]:
     except (lmdb.NotFoundError, lmdb.ReadonlyError) as error:
         raise StoreError("this LMDB file is not a store of this server") from error
     databases = Databases(*found)
-    with env.begin() as txn:
-        record = txn.get(keys.FORMAT, db=databases.meta)
-    if record is None or zlib.crc32(record[4:]).to_bytes(4, "little") != record[:4]:
-        raise StoreError("the store's format record is missing or damaged")
-    known = msgspec.msgpack.decode(bytes(record[4:]), type=Format)
-    if known.major != MAJOR:
+    known = _format(env, databases)
+    if not 1 <= known.major <= MAJOR:
         raise StoreError(
             f"the store has layout version {known.major}.{known.minor}; this program knows {MAJOR}.{MINOR}"
         )

@@ -21,6 +21,7 @@ from .file_stream import FileStream
 from .home import Home
 from .reader import open_view
 from .summary import Block
+from .types import StoreError
 
 
 def recover_all(home: Home) -> dict[int, tuple[bytes, FileStream]]:
@@ -216,7 +217,7 @@ class Recovery:
         elif stream.last_seq or stream.floor:
             stream.first_seq = stream.last_seq + 1
         if stream.empty or stream.checkpointer.due():
-            stream.touch()
+            stream.press()
         stream.checkpointer.debt = bool(self._added or self._deltas or mark is None)
 
 
@@ -229,3 +230,14 @@ def doomed(txn: lmdb.Transaction, home: Home) -> list[int]:
             found.append(keys.sid_of(key))
             ok = cursor.next()
     return found
+
+
+def taken(home: Home) -> int:
+    """The last generation of the write-ahead log that is in LMDB."""
+    sealed = home.snapshot.get(keys.TAKEN, db=home.databases.meta)
+    if sealed is None:
+        return 0
+    body = unseal(home.extend, bytes(sealed))
+    if body is None:
+        raise StoreError("the record that says where the write-ahead log begins is damaged")
+    return int.from_bytes(body, "big")

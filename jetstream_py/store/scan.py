@@ -66,12 +66,9 @@ class Scan:
         if len(found) and found.seqs[-1] > up_to:
             return found.part(0, found.position(up_to + 1))
         if len(found) < most:
-            behind = Columns()
-            for message in stream.tail.since(seq):
-                if message.seq > up_to or len(found) + len(behind) == most:
-                    break
-                if wanted is None or message.subject in wanted.names:
-                    behind.append(*message)
+            behind = stream.tail.run(seq, most - len(found), wanted, up_to)
+            if not len(found):
+                return behind
             found = found.joined(behind) if len(behind) else found
         return found
 
@@ -90,8 +87,14 @@ class Scan:
         page = stream.reader.page(block) if len(positions) > PAGE_WORTH else block.page
         if page is not None:
             return page.picked(positions)
-        read = [stream.read(block, i, stream.reader.message) for i in positions]
-        return Columns.of(message for message in read if message is not None)
+        read = [stream.read(block, position, stream.reader.message) for position in positions]
+        whole = [message for message in read if message is not None]
+        while i >= 0 and len(whole) < most:  # some are damaged: others of this block are next
+            message = stream.read(block, i, stream.reader.message)
+            if message is not None:
+                whole.append(message)
+            i = stream.search.first(block, i + 1, wanted)
+        return Columns.of(whole)
 
     def last(self, up_to: int, wanted: Filter | None) -> int:
         """The newest live match not above `up_to`, 0 if there is none."""

@@ -4,6 +4,10 @@ The loop thread owns it. Changes are staged by the streams and by the methods he
 them as one group. It must not be called while `busy`. While a group is on its way the next one gathers, so
 the longer the disk takes, the larger the groups: throughput adapts, latency stays one or two syncs.
 
+A small group is durable as soon as the write-ahead log has it (`wal`) and goes on to wait for LMDB, where a
+large one goes at once, with all that waits. What only LMDB can do (streams that come, change and go,
+checkpoints, erasing, dropping blocks when space is short) makes any group one for LMDB.
+
 A store that is `lazy` lets its groups grow: it is only `dirty` when `sync_next` was called or a stream is
 being deleted, so whoever commits when it is dirty commits then. Each commit is as synced as ever
 (`committer` says why nothing less will do); what is lost when the process dies is the group that had not
@@ -21,7 +25,7 @@ import lmdb
 
 from jetstream_py import limits
 
-from . import failpoints, keys, opening, recovery
+from . import failpoints, keys, opening, recovery, redo, wal
 from .checksum import unseal
 from .committer import Committer, Result
 from .file_stream import FileStream
@@ -29,6 +33,7 @@ from .group import Group
 from .home import Home
 from .memory import MemoryStream
 from .types import StoreError, StreamStore
+from .wal import Wal
 
 Wake = Callable[[Callable[[], None]], object]
 
@@ -51,10 +56,12 @@ class Store:
         limit: int = limits.STORE_LIMIT,
         reserve: int = limits.STORE_RESERVE,
         inline: int = limits.STORE_INLINE,
+        record: int = limits.WAL_RECORD,
         lazy: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
-        """Raises `StoreError`. It uses up to `limit` bytes; groups up to `inline` are committed here."""
+        """Raises `StoreError`. It uses up to `limit` bytes. Groups up to `record` are for the write-ahead
+        log, others for LMDB: up to `inline` committed here, larger ones in the writer's thread."""
         self.busy = False
         self.failed = ""
         self.commits = 0
@@ -62,7 +69,8 @@ class Store:
         self.lazy = lazy
         self._due = False  # a lazy store must commit now
         self._wake = wake
-        self._limit, self._reserve, self._inline = limit, reserve, inline
+        self._limit, self._reserve = limit, reserve
+        self._inline, self._record = inline, record
         self._memory: dict[int, MemoryStream] = {}
         self._files: dict[int, FileStream] = {}
         self._found: dict[int, tuple[bytes, StreamStore]] = {}
@@ -70,6 +78,9 @@ class Store:
         self._next_sid = 1
         self._meta: dict[bytes, bytes] = {}  # the engine's records
         self._staged: dict[bytes, bytes | None] = {}  # keys in `meta` and their new values
+        self._records: dict[
+            bytes, bytes | None
+        ] = {}  # those of the engine that are nowhere on disk
         self._doomed: list[int] = []
         self._used = 0
         self._counted = 0  # groups since that was measured
@@ -94,7 +105,8 @@ class Store:
                 opening.create(path)
             else:
                 opening.check_whole(file)
-                opening.sync_directory(path)  # a cut may have come between the rename and its sync
+            wal.make(path)
+            opening.sync_directory(path)  # always: a cut may have come before an earlier one
             self._env = opening.open_file(file)
         except (OSError, lmdb.Error) as error:
             self._unlock()
@@ -106,15 +118,19 @@ class Store:
             databases, extend = opening.open_databases(self._env)
             self._home = Home(databases, extend, self._env.begin(buffers=True))
             self._home.warn = warn
+            opening.upgrade(self._env, databases)
             self._recover(self._home)
-            self._committer = Committer(self._env, databases, extend, file)
+            taken = recovery.taken(self._home)
+            self._wal = Wal(path, extend, taken)
+            self._committer = Committer(self._env, databases, extend, file, self._wal)
+            failpoints.hit("open.recovered")
+            self._replay(self._home, path, taken)
         except (OSError, lmdb.Error) as error:
             self._abandon()
             raise StoreError(f"cannot read the store in {path}: {error}") from error
         except StoreError as error:
             self._abandon()
             raise StoreError(f"{path}: {error}") from error
-        failpoints.hit("open.recovered")
 
     def _recover(self, home: Home) -> None:
         txn = home.snapshot
@@ -141,6 +157,33 @@ class Store:
             self._used += pages * stat["psize"]
         self._look_at_disk()
 
+    def _replay(self, home: Home, path: str, taken: int) -> None:
+        """Stage what only the write-ahead log has, and commit it."""
+        bodies, complaint = wal.read(path, home.extend, taken)
+        if complaint:
+            home.complain(complaint)
+        for body in bodies:
+            changes, records = redo.unpack(body)
+            for change in changes:
+                stream = self._files.get(change.sid)
+                if stream is not None:
+                    redo.apply(change, stream)
+                else:
+                    home.complain(f"stream {change.sid}: the write-ahead log has changes of it", 0)
+            for key, value in records.items():
+                self.put_meta(key, value)
+        if bodies:
+            failpoints.hit("wal.replayed")
+            self._wal.found()
+            self._commit_here(home)
+            if self.failed:
+                raise StoreError(self.failed)
+
+    def _commit_here(self, home: Home) -> None:
+        self.busy = home.busy = True
+        self._finish(self._committer.run(self._take(home)), lambda _: None)
+        self._finish_all()
+
     def _look_at_disk(self, full: bool = False) -> None:
         """How much publishes may stage until the next commit."""
         assert self._path is not None
@@ -165,15 +208,15 @@ class Store:
         sid = self._next_sid
         self._next_sid += 1
         stream = self._files[sid] = FileStream(sid, self._home)
-        self._due = True
+        self._due = self._home.deep = True
         self._staged[keys.NEXT_SID] = self._next_sid.to_bytes(8, "big")
         self._staged[keys.config_key(sid)] = config
         return stream
 
     def save(self, sid: int, config: bytes) -> None:
         """Replace a stream's configuration."""
-        if sid in self._files:
-            self._due = True
+        if sid in self._files and self._home is not None:
+            self._due = self._home.deep = True
             self._staged[keys.config_key(sid)] = config
 
     def delete(self, sid: int) -> None:
@@ -182,8 +225,10 @@ class Store:
         stream = self._files.pop(sid)
         self._found.pop(sid, None)
         stream.closed = True
-        if self._home is not None and stream in self._home.touched:
-            self._home.touched.remove(stream)
+        if self._home is not None:
+            for waiting in (self._home.touched, self._home.fresh):
+                if stream in waiting:
+                    waiting.remove(stream)
         self._staged[keys.config_key(sid)] = None
         self._staged[keys.checkpoint_key(sid)] = None
         self._staged[keys.doomed_key(sid)] = b""
@@ -201,7 +246,7 @@ class Store:
         else:
             self._meta[key] = value
         if self._home is not None:
-            self._staged[keys.user_key(key)] = value
+            self._staged[keys.user_key(key)] = self._records[key] = value
             self._home.staged += len(value or b"")
 
     def get_meta(self, key: bytes) -> bytes | None:
@@ -217,17 +262,18 @@ class Store:
         if self.lazy and not self._due:
             return bool(self._doomed)
         home = self._home  # asked for every answer: `staged` without the call
-        return home is not None and bool(home.touched or self._staged or self._doomed)
+        return home is not None and bool(home.fresh or self._records or home.deep or self._doomed)
 
     @property
     def staged(self) -> bool:
         """Something is staged that no commit has taken yet."""
-        return self._home is not None and bool(self._home.touched or self._staged or self._doomed)
+        home = self._home
+        return home is not None and bool(home.fresh or self._records or home.deep or self._doomed)
 
     @property
     def staged_bytes(self) -> int:
         """About how much the next group will write."""
-        return self._home.staged if self._home is not None else 0
+        return self._home.staged - self._home.logged if self._home is not None else 0
 
     def sync_next(self) -> None:
         """What is staged may not wait any longer."""
@@ -240,6 +286,8 @@ class Store:
         if home is None or self.failed:
             done(self.failed)
             return
+        if self._loggable(home) and self._log(home, done):
+            return
         group = self._take(home)
         self.busy = home.busy = True
         if group.size <= self._inline and not group.heavy:
@@ -247,6 +295,33 @@ class Store:
             return
 
         self._committer.start(group, self._later(lambda result: self._finish(result, done)))
+
+    def _loggable(self, home: Home) -> bool:
+        """Is it a small group, and nothing in it that LMDB had better see to at once?"""
+        return (
+            home.staged - home.logged <= self._record
+            and not (home.deep or home.scrub or self._doomed)
+            and self._allowance >= limits.STORE_RESERVE
+            and not any(stream.behind for stream in home.fresh)
+        )
+
+    def _log(self, home: Home, done: Callable[[str], None]) -> bool:
+        """Make it durable in the write-ahead log, if that has room. It stays staged for LMDB."""
+        try:
+            failpoints.hit("commit.begin")
+            if not self._wal.append(redo.pack(home.fresh, self._records)):
+                return False
+        except Exception as error:
+            self._committer.failed = f"the store stopped: the write-ahead log failed: {error}"
+            self._conclude(self._committer.failed, done)
+            return True
+        for stream in home.fresh:
+            stream.logged()
+        home.fresh, home.logged = [], home.staged
+        self._records = {}
+        self._due = False
+        self._conclude("", done)
+        return True
 
     def _later(self, action: Callable[[Result], None]) -> Callable[[Result], None]:
         """For the writer's thread: have the loop act on the result."""
@@ -261,14 +336,16 @@ class Store:
         return report
 
     def _take(self, home: Home) -> Group:
+        if not self._wal.empty:
+            self._staged[keys.TAKEN] = self._wal.generation.to_bytes(8, "big")
         group = Group(
             meta=self._staged, doomed=self._doomed[:1], size=home.staged, scrub=home.scrub
         )
         home.scrub = False
-        touched, home.touched = home.touched, []
-        self._staged = {}
-        self._due = False
-        home.staged = 0
+        touched, home.touched, home.fresh = home.touched, [], []
+        self._staged, self._records = {}, {}
+        self._due = home.deep = False
+        home.staged = home.logged = 0
         copied = 0
         for stream in touched:
             work = stream.take()
@@ -302,6 +379,7 @@ class Store:
         if report is None or snapshot is None:
             self._conclude(error, done)
             return
+        self._wal.taken()
         home.snapshot.abort()
         home.snapshot = snapshot
         for outcome in report.outcomes:
@@ -387,7 +465,7 @@ class Store:
         for stream in self._files.values():
             if stream.checkpointer.debt or stream.checkpointer.changes:
                 stream.checkpointer.force = True
-                stream.touch()
+                stream.press()
 
     def tidy(self) -> bool:
         """Begin such a checkpoint, in slices: `dirty` until all is written. False: nothing to do."""
@@ -398,9 +476,12 @@ class Store:
         ]
         for stream in behind:
             stream.checkpointer.wanted = True
-            stream.touch()
-        self._due = self._due or bool(behind)
-        return bool(behind)
+            stream.press()
+        if self._home is not None and (self._home.touched or self._staged):
+            self._home.deep = True  # what is in the write-ahead log goes where it belongs
+        found = self._home is not None and self._home.deep
+        self._due = self._due or found
+        return found
 
     def close(self) -> None:
         """Finish what runs, write a checkpoint, stop the thread."""
@@ -412,10 +493,10 @@ class Store:
             failpoints.hit("close.checkpoint")
             self.checkpoint()
             self._due = True
-            if self.dirty:
-                self.busy = home.busy = True
-                self._finish(self._committer.run(self._take(home)), lambda _: None)
-                self._finish_all()
+            if self.dirty or home.touched or self._staged:
+                self._commit_here(home)
+            if not self.failed:
+                self._wal.clear()
         self._abandon()
 
     def _finish_all(self) -> None:
@@ -428,6 +509,8 @@ class Store:
         home, self._home = self._home, None
         if hasattr(self, "_committer"):
             self._committer.close()
+        if hasattr(self, "_wal"):
+            self._wal.close()
         if home is not None:
             home.snapshot.abort()
         self._env.close()

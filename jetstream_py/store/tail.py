@@ -7,6 +7,7 @@ commit runs gets a tombstone in the next group (`late`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from .columns import Columns
 from .subjects import Filter
@@ -16,13 +17,14 @@ from .types import Message
 class Tail:
     """Messages behind the directory. Live are those in the columns that are not in `_gone`."""
 
-    __slots__ = ("_flight", "_flight_end", "_gone", "staged")
+    __slots__ = ("_flight", "_flight_end", "_gone", "_logged", "staged")
 
     def __init__(self) -> None:
         self.staged = Columns()
         self._flight = Columns()
         self._flight_end = 0  # the highest sequence in the running commit
         self._gone: set[int] = set()
+        self._logged = 0  # how many of the staged ones are in the write-ahead log
 
     def _find(self, seq: int) -> tuple[Columns, int] | None:
         """Where a live message is."""
@@ -53,9 +55,20 @@ class Tail:
             taken = taken.chosen([seq not in gone for seq in taken.seqs])
             gone.clear()
         self.staged = Columns()
+        self._logged = 0
         self._flight = taken
         self._flight_end = taken.seqs[-1] if taken.seqs else 0
         return taken
+
+    def unlogged(self) -> Columns:
+        """What is staged and not in the write-ahead log."""
+        fresh = self.staged.part(self._logged, len(self.staged))
+        gone = self._gone
+        return fresh.chosen([seq not in gone for seq in fresh.seqs]) if gone else fresh
+
+    def logged(self) -> None:
+        """Now it is."""
+        self._logged = len(self.staged)
 
     def settle(self) -> None:
         """The running commit's messages are in the directory."""
@@ -70,6 +83,25 @@ class Tail:
             for i in range(part.position(seq), len(seqs)):
                 if seqs[i] not in gone:
                     yield part, i
+
+    def run(self, seq: int, most: int, wanted: Filter | None, up_to: int) -> Columns:
+        """The first matches from `seq` to `up_to`, at most so many."""
+        found = Columns()
+        gone, names = self._gone, None if wanted is None else wanted.names
+        for part in (self._flight, self.staged):
+            start, end = part.position(seq), part.position(up_to + 1)
+            if names is None and not gone:
+                found.join(part.part(start, min(end, start + most - len(found))))
+            elif start < end:
+                rows = range(start, end)
+                seqs, subjects = part.seqs, part.subjects
+                fits = (
+                    i
+                    for i in rows
+                    if seqs[i] not in gone and (names is None or subjects[i] in names)
+                )
+                found.join(part.picked(list(islice(fits, most - len(found)))))
+        return found
 
     def since(self, seq: int) -> Iterator[Message]:
         for part, i in self._since(seq):

@@ -68,10 +68,14 @@ class StreamStore(Protocol):
         ...
 
     def append_run(
-        self, subjects: Sequence[Octets], datas: Sequence[Octets], ts: int
+        self,
+        subjects: Sequence[Octets],
+        datas: Sequence[Octets],
+        ts: int,
+        headers: Sequence[Octets] = (),
     ) -> tuple[int, Collection[Octets]]:
-        """`append` for many messages without headers; returns the first one's sequence (the others
-        follow without a gap) and the distinct subjects."""
+        """`append` for many messages, without headers unless they are given; returns the first one's
+        sequence (the others follow without a gap) and the distinct subjects."""
         ...
 
     def append_columns(self, run: Columns) -> None:
@@ -82,11 +86,19 @@ class StreamStore(Protocol):
         """`append`, and what the subject had before goes."""
         ...
 
-    def replace_run(self, subjects: Sequence[Octets], datas: Sequence[Octets], ts: int) -> int:
-        """`replace` for many messages without headers; returns the first one's sequence."""
+    def replace_run(
+        self,
+        subjects: Sequence[Octets],
+        datas: Sequence[Octets],
+        ts: int,
+        headers: Sequence[Octets] = (),
+    ) -> int:
+        """`replace` for many messages; returns the first one's sequence."""
         ...
 
-    def run_size(self, subjects: Sequence[Octets], datas: Sequence[Octets]) -> int:
+    def run_size(
+        self, subjects: Sequence[Octets], datas: Sequence[Octets], headers: Sequence[Octets] = ()
+    ) -> int:
         """What such messages add to `bytes`."""
         ...
 

@@ -12,7 +12,7 @@ from collections import Counter
 
 import lmdb
 
-from . import keys, opening, recovery
+from . import keys, opening, recovery, wal
 from .block import Damaged
 from .file_stream import FileStream
 from .home import Home
@@ -37,7 +37,9 @@ def verify(path: str) -> list[str]:
     try:
         databases, extend = opening.open_databases(env)
         with env.begin(buffers=True) as txn:
-            return _check(Home(databases, extend, txn))
+            home = Home(databases, extend, txn)
+            _, complaint = wal.read(path, extend, recovery.taken(home))
+            return _check(home) + ([complaint] if complaint else [])
     except StoreError as error:
         return [str(error)]
     except lmdb.Error as error:

@@ -41,6 +41,7 @@ def filled(path: Path, storage: str = "file") -> World:
         for i in range(start, start + 500):
             world.send(f"s.{i % 3}", b"%d" % i)
         world.settle()
+    world.put_away()
     world.client.read()
     return world
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -50,6 +51,25 @@ def ids(number: int) -> bytes:
     return b"NATS/1.0\r\nNats-Msg-Id: %d\r\n\r\n" % number
 
 
+BLOCKS = st.sampled_from(
+    [
+        b"NATS/1.0\r\n\r\n",
+        b"NATS/1.0\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nX: 2\r\ntraceparent: 00-1-1-01\r\n\r\n",
+        b"NATS/1.0\r\nNats-Msg-Id:  7\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nNats-Msg-Id: 8\r\nNats-Msg-Id: 9\r\n\r\n",
+        b"NATS/1.0\r\nNats-Msg-Id:\r\n\r\n",
+        b"NATS/1.0 404 No\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: 10s\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: never\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: 3\r\nX: 1\r\n\r\n",
+        b"NATS/1.0\r\nNats-TTL: x\r\n\r\n",
+        b"NATS/1.0\r\nNats-Expected-Last-Sequence: 3\r\n\r\n",
+        b"no block at all",
+    ]
+)
+
+
 CONFIGS = st.fixed_dictionaries(
     {
         "storage": st.sampled_from(["file", "memory"]),
@@ -63,17 +83,25 @@ CONFIGS = st.fixed_dictionaries(
         "max_msg_size": st.integers(0, 250),
         "max_age": st.just(60 * SECOND),
         "no_ack": st.booleans(),
+        "allow_msg_ttl": st.just(True),
     },
 )
-PUBLISHES = st.lists(
-    st.tuples(
-        st.sampled_from([b"s.a", b"s.b", b"s.c.d"]),
-        st.sampled_from([b"_INBOX.a", b"_INBOX.b", b"_INBOX.a", b""]),
-        st.one_of(st.just(b""), st.just(b""), st.integers(1, 3).map(ids)),
-        st.one_of(st.binary(max_size=20), st.integers(0, 300).map(lambda n: b"x" * n)),
-    ),
-    min_size=1,
-    max_size=30,
+SUBJECTS = st.sampled_from([b"s.a", b"s.b", b"s.c.d"])
+REPLIES = st.sampled_from([b"_INBOX.a", b"_INBOX.b", b"_INBOX.a", b""])
+DATAS = st.one_of(st.binary(max_size=20), st.integers(0, 300).map(lambda n: b"x" * n))
+
+
+def publishes_with(headers: st.SearchStrategy[bytes]) -> st.SearchStrategy[list[Publish]]:
+    each = st.tuples(SUBJECTS, REPLIES, headers, DATAS)
+    return st.lists(each, min_size=1, max_size=30)
+
+
+PUBLISHES = st.one_of(
+    publishes_with(st.one_of(st.just(b""), st.just(b""), st.integers(1, 3).map(ids))),
+    publishes_with(st.one_of(st.just(b""), BLOCKS)),
+    publishes_with(st.integers(1, 200).map(ids)),
+    # As a client sends them: all of a kind.
+    BLOCKS.flatmap(lambda block: publishes_with(st.just(block))),
 )
 
 
@@ -105,6 +133,53 @@ def test_a_run_has_the_result_of_its_messages_one_by_one(
     singles = [frame(publish) for publish in before + publishes]
     together = [b"".join(map(frame, before)), b"".join(map(frame, publishes))]
     assert outcome(shared, config, together) == outcome(shared, config, singles)
+
+
+class Batched(NamedTuple):
+    """A message of an atomic batch; `skip` is a number that is lost before it."""
+
+    batch: bytes
+    skip: bool
+    reply: bytes
+    more: bytes
+    commit: bytes
+
+
+BATCHED = st.builds(
+    Batched,
+    st.sampled_from([b"a", b"a", b"a", b"a", b"b"]),
+    st.sampled_from([False] * 30 + [True]),
+    st.sampled_from([b""] * 6 + [b"_INBOX.a"]),
+    st.sampled_from([b""] * 8 + [b"X: 1\r\n", b"Nats-Msg-Id: 1\r\n", b"Nats-TTL: 9\r\n"]),
+    st.sampled_from([b""] * 9 + [b"1", b"eob", b"?"]),
+)
+
+
+def batch_frames(messages: list[Batched]) -> list[bytes]:
+    frames, numbers = [], Counter[bytes]()
+    for at, (batch, skip, reply, more, commit) in enumerate(messages):
+        numbers[batch] += 2 if skip else 1
+        lines = b"Nats-Batch-Id: %b\r\nNats-Batch-Sequence: %d\r\n" % (batch, numbers[batch])
+        if commit:
+            lines += b"Nats-Batch-Commit: %b\r\n" % commit
+            numbers[batch] = 0
+        block = b"NATS/1.0\r\n" + lines + more + b"\r\n"
+        frames.append(frame((b"s.%d" % (at % 3), reply or b"", block, b"x" * (at % 40))))
+    return frames
+
+
+@settings(max_examples=100, deadline=None)
+@given(config=CONFIGS, messages=st.lists(BATCHED, min_size=1, max_size=60))
+def test_batches_have_the_result_of_their_messages_one_by_one(
+    shared: World, config: dict[str, Any], messages: list[Batched]
+) -> None:
+    if config["discard"] == "new":
+        config = {**config, "max_msgs": 5}
+    config = {**config, "allow_atomic": True}
+    frames = batch_frames([*messages, Batched(b"a", False, b"_INBOX.a", b"", b"1")])
+    middle = len(frames) // 2
+    together = [b"".join(frames[:middle]), b"".join(frames[middle:])]
+    assert outcome(shared, config, together) == outcome(shared, config, frames)
 
 
 def test_the_acks_of_a_run_count_up_through_every_length(world: World) -> None:

@@ -260,11 +260,13 @@ def test_the_records_of_a_deleted_stream_go_with_it(world: World) -> None:
 def test_large_messages_are_not_read_for_their_headers(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limits, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(limits, "FAT_PAYLOAD", 1000)
     monkeypatch.setattr(limits, "FAT_PART", 500)
     world.create(allow_msg_ttl=True)
     for _ in range(3):
         world.ask("s.a", b"x" * 5_000, "Nats-TTL: 1h")
+    world.put_away()
     store = world.js.streams["S"].store
     found = list(store.headed(2, 3))
     assert [(message.seq, message.subject, message.data) for message in found] == [

@@ -26,6 +26,7 @@ class Ticking:
 
     bench: Bench
     store: Store
+    engine: Engine
 
     def settle(self) -> None:
         """Let the loop run until every commit is done."""
@@ -35,6 +36,12 @@ class Ticking:
             assert time.monotonic() < deadline, "a commit never ends"
             self.turn(0.0005 if self.store.busy else 0.0)  # a thread works: let it
         self.turn()  # answers that came while the last commit ran
+
+    def put_away(self) -> None:
+        """Have everything in blocks, as after a pause."""
+        if self.store.tidy():
+            self.engine.outbox.commit_soon()
+        self.settle()
 
     def turn(self, seconds: float = 0.0) -> None:
         """One tick of the loop, or a few."""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.engine.test_consumer_machine import MACHINES, QUICK
@@ -69,14 +69,20 @@ def consumer_histories(count: int) -> None:
         print(f"{machine.__name__}: {count} histories, {seconds:.0f} s", flush=True)
 
 
+def _long(count: int) -> settings:
+    """So many cases, however busy the machine is."""
+    slow = [HealthCheck.too_slow]
+    return settings(max_examples=count, deadline=None, database=None, suppress_health_check=slow)
+
+
 def permissions(count: int) -> None:
     began = time.monotonic()
-    given(cases)(settings(max_examples=count, deadline=None, database=None)(check))()
+    given(cases)(_long(count)(check))()
     print(f"permissions: {count} cases, {time.monotonic() - began:.0f} s", flush=True)
     began, stories = time.monotonic(), max(1, count // 10)
     with stream_paths.house() as house:
 
-        @settings(max_examples=stories, deadline=None, database=None)
+        @_long(stories)
         @given(stream_paths.cases)
         def play(case: stream_paths.Case) -> None:
             stream_paths.check(house, case)

@@ -199,6 +199,16 @@ class Collected:
         return [sub for sub in router.sublist.subscriptions() if sub.collector is not None]
 
 
+BLOCKS = [
+    b"",
+    b"NATS/1.0\r\n\r\n",
+    b"NATS/1.0\r\nA: 1\r\n\r\n",
+    b"NATS/1.0\r\nB:\r\nC: 2\r\n\r\n",
+    b"\r\n",
+]
+RUN_BLOCKS = [[b""], [b""], BLOCKS[1:2], BLOCKS[2:3], BLOCKS[3:4], BLOCKS[2:4], BLOCKS]
+
+
 def publishes(rng: random.Random) -> bytes:
     """Runs of publishes to collectors; a stray one or a damage now and then."""
     frames: list[bytes] = []
@@ -206,12 +216,15 @@ def publishes(rng: random.Random) -> bytes:
         subjects = rng.sample(TARGETS, rng.choice([1, 1, 1, 2, 5]))
         replies = rng.choice([[b""], REPLIES[:1], REPLIES[:2], REPLIES[:3]])
         payloads = rng.choice([[b"x" * 20], [b"a\nb"], [b"", b"y"], [b"x", b"\r\n", b"\tz "]])
+        blocks = rng.choice(RUN_BLOCKS)
         for _ in range(rng.randrange(1, 40) * (20 if rng.random() < 0.1 else 1)):
             subject, reply = rng.choice(subjects), rng.choice(replies)
-            frames.append(frame(rng, subject, reply, rng.choice(payloads)))
+            frames.append(frame(rng, subject, reply, rng.choice(payloads), rng.choice(blocks)))
     for _ in range(rng.choice([0, 0, 0, 1, 3])):
         subject = rng.choice(TARGETS + STRAYS)
-        made = frame(rng, subject, rng.choice(REPLIES), rng.choice(PAYLOADS), odd=0.3)
+        made = frame(
+            rng, subject, rng.choice(REPLIES), rng.choice(PAYLOADS), rng.choice(BLOCKS), 0.3
+        )
         frames.insert(
             rng.randrange(len(frames) + 1), rng.choice([made, other(rng), subscribe(rng)])
         )
@@ -220,13 +233,26 @@ def publishes(rng: random.Random) -> bytes:
 
 
 def frame(
-    rng: random.Random, subject: bytes, reply: bytes, payload: bytes, odd: float = 0.0
+    rng: random.Random,
+    subject: bytes,
+    reply: bytes,
+    payload: bytes,
+    block: bytes,
+    odd: float = 0.0,
 ) -> bytes:
     gap = b" " if rng.random() >= odd else rng.choice([b"\t", b"  ", b" \n ", b" \r"])
     size = b"%d" % len(payload) if rng.random() >= odd else b"%04d" % (len(payload) + 1)
     end = b"\r\n" if rng.random() >= odd else rng.choice([b"\n", b"\r\r\n", b" \r\n"])
     middle = gap + reply if reply or rng.random() < odd else b""
-    return b"PUB " + subject + middle + b" " + size + end + payload + b"\r\n"
+    if not block:
+        return b"PUB " + subject + middle + b" " + size + end + payload + b"\r\n"
+    sizes = b" %d " % len(block), b"%d" % (len(block) + len(payload))
+    if rng.random() < odd:
+        sizes = (
+            b" %d " % (len(block) - 1),
+            b"%d" % (len(block) + len(payload) + rng.choice((-1, 1))),
+        )
+    return b"HPUB " + subject + middle + b"".join(sizes) + end + block + payload + b"\r\n"
 
 
 def sorted_messages(data: bytes) -> list[bytes]:

@@ -74,7 +74,7 @@ def test_one_extra_has_all_that_a_server_can_use() -> None:
     }
     imports = {"PyNaCl": "nacl", "prometheus-client": "prometheus_client"}
     assert {imports.get(package, package) for package in everything} == LIBRARIES
-    assert groups["all"] == ["jetstream-py[auth,client,monitor,tls,websocket]"]
+    assert groups["all"] == ["jetstream-py[auth,cli,client,monitor,tls,websocket]"]
 
 
 def test_a_plain_install_serves_core_and_streams(tmp_path: Path) -> None:

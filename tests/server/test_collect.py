@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from jetstream_py.server import runs
 from jetstream_py.server.collect import Item
 from jetstream_py.server.internal import Internal
 from tests.server.harness import Bench
@@ -52,6 +53,26 @@ def test_a_read_is_one_list(bench: Bench, part: Part) -> None:
         [(b"s.a", b"r.1", b"", b"hi"), (b"s.b", b"", HEADERS, b"hi"), (b"s.a", b"", b"", b"")],
         [(b"s.c", b"", b"", b"x")],
     ]
+
+
+@pytest.mark.parametrize("lines", [b"", b"A: 1\r\n", b"A: 1\r\nB: 2\r\n"])
+def test_runs_with_headers_are_taken_as_runs(bench: Bench, part: Part, lines: bytes) -> None:
+    """All of the read, by the gear for runs; what it gives is what one by one gives (see the fuzz)."""
+    part.internal.collect(b"s.*", part.take)
+    session = bench.client(b'CONNECT {"headers":true}\r\n').session
+    block = b"NATS/1.0\r\n" + lines + b"\r\n"
+    items = [(b"s.%d" % (i % 3), b"r.%d" % i, block, b"x" * (i % 5)) for i in range(100)]
+    data = b"".join(
+        b"HPUB %b %b %d %d\r\n%b%b\r\n" % (s, r, len(h), len(h + d), h, d) for s, r, h, d in items
+    )
+    assert runs.suits(session, data)
+    assert runs.consume(session, data) == len(data)
+    bench.broker.collectors.drain()
+    assert part.log == [items]
+    assert session.in_bytes == sum(len(h + d) for _, _, h, d in items)
+    # A block with more lines than the first is another run.
+    other = b"HPUB s.a 16 16\r\nNATS/1.0\r\n\r\n\r\n\r\n\r\n"
+    assert runs.consume(session, data + other + data) < len(data) * 1.01
 
 
 def test_two_subjects_of_a_handler_share_one_order(bench: Bench, part: Part) -> None:

@@ -15,10 +15,11 @@ NOW = 1_700_000_000_000_000_000
 
 
 class Desk:
-    """A store and the loop it belongs to."""
+    """A store and the loop it belongs to. `deep`: every group is an LMDB commit, however small."""
 
-    def __init__(self, path: Path | None, **options: int) -> None:
+    def __init__(self, path: Path | None, deep: bool = False, **options: int) -> None:
         self._path = None if path is None else str(path)
+        self._deep = deep
         self._options = options
         self._wakes: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.answers: list[str] = []
@@ -29,7 +30,14 @@ class Desk:
 
     def start(self) -> None:
         """Begin a commit; large groups are on their way when this returns."""
+        if self._deep:
+            self.deepen()
         self.store.commit(self.answers.append)
+
+    def deepen(self) -> None:
+        """Have the next commit go to LMDB, whatever it is about."""
+        assert self.store._home is not None
+        self.store._home.deep = True
 
     def finish(self) -> None:
         """Wait for the commit that runs."""

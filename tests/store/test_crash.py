@@ -28,12 +28,12 @@ PAGE = 4096
 CHILD = """
 import os, signal, sys, time
 from jetstream_py.store import Store, failpoints
-path, point, groups = sys.argv[1], sys.argv[2], int(sys.argv[3])
+path, point, groups, record = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
-if point.startswith("open"):
+if point in ("open.made", "open.named", "open.recovered", "wal.replayed"):
     failpoints.arm(point, die)
-store = Store(path, lambda run: run(), inline=1 << 40)
+store = Store(path, lambda run: run(), inline=1 << 40, record=record)
 def done(error):
     assert error == "", error
 found = store.streams()
@@ -53,18 +53,32 @@ store.close()
 """
 
 
-@pytest.mark.parametrize("point", sorted(failpoints.NAMES - {"commit.compact", "extend"}))
-def test_killed_at(point: str, tmp_path: Path) -> None:
+def killed(
+    path: Path, point: str, groups: int, record: int = 1 << 40
+) -> subprocess.CompletedProcess[str]:
+    run = [sys.executable, "-c", CHILD, str(path), point, str(groups), str(record)]
+    return subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("point", "record"),
+    [(point, 0) for point in sorted(failpoints.NAMES - {"commit.compact", "extend"})]
+    + [("commit.begin", 1 << 40), ("commit.before", 1 << 40), ("commit.after", 1 << 40)],
+)
+def test_killed_at(point: str, record: int, tmp_path: Path) -> None:
+    """With `record` at nothing all groups are LMDB's, otherwise they are in the write-ahead log first."""
     path = tmp_path / "js"
     for groups in (3, 2):
         existed = (path / opening.FILE).exists()
-        run = [sys.executable, "-c", CHILD, str(path), point, str(groups)]
-        done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
+        # There must be something to replay before that can be interrupted.
+        before = killed(path, "commit.after", groups).stdout if point == "wal.replayed" else ""
+        done = killed(path, point, groups, record)
         if point in ("open.made", "open.named") and (groups == 2 and existed):
             assert done.returncode == 0, done.stderr  # the second start made nothing
         else:
             assert done.returncode == -signal.SIGKILL, done.stderr
-        acked = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+        answers = (before + done.stdout).splitlines()
+        acked = [tuple(map(int, line.split())) for line in answers]
         if not (path / opening.FILE).exists():
             continue  # killed before there was a store
         assert verify(str(path)) == []
@@ -103,7 +117,7 @@ def test_counts_survive_compaction_since_the_checkpoint(
 ) -> None:
     """A record appended since the checkpoint, removed, and compacted away was subtracted but never added."""
     shrink(monkeypatch, **TINY | {"CHECKPOINT_CHANGES": 900, "CHECKPOINT_SLICE": 20})
-    desk = Desk(tmp_path / "js")
+    desk = Desk(tmp_path / "js", deep=seed % 3 > 0)
     expected = history(desk, seed, 60, subjects=50 if seed % 2 else 2)
     desk.crash()
     assert desk.stream(1).subjects() == expected
@@ -123,7 +137,7 @@ def test_control_without_the_rule_counts_are_wrong(
     monkeypatch.setattr(writer_module, "count_vanished", forget)
     wrong = 0
     for seed in range(6):
-        desk = Desk(tmp_path / str(seed))
+        desk = Desk(tmp_path / str(seed), deep=True)
         # Few subjects with many messages each: a count below nothing would be noticed, and made anew.
         history(desk, seed, 60, subjects=2)
         desk.store._abandon()
@@ -140,7 +154,7 @@ def pages(path: Path) -> list[bytes]:
 def two_states(path: Path, seed: int) -> tuple[list[bytes], list[bytes], int, int]:
     """The file before and after a commit that appends, removes and rewrites."""
     chance = random.Random(seed)
-    desk = Desk(path)
+    desk = Desk(path, deep=True)
     stream = desk.store.create(b"x", False)
     for _ in range(30):
         for _ in range(chance.randrange(5, 30)):

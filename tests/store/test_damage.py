@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jetstream_py.store import StoreError, compact_file, keys, opening, verify
+from jetstream_py.store import Message, StoreError, compact_file, keys, opening, verify
 from jetstream_py.store.pages import Pages
 
 from .support import NOW, Desk
@@ -39,7 +39,7 @@ def flip(at: int) -> Change:
 
 def build(path: Path) -> Desk:
     """Three blocks: 1-64, 65-128, 129-192, a kilobyte a message."""
-    desk = Desk(path)
+    desk = Desk(path, deep=True)
     stream = desk.store.create(b"x", False)
     for _ in range(3):
         for i in range(60):
@@ -83,6 +83,27 @@ def test_walks_step_over_bad_records(tmp_path: Path) -> None:
         assert found == stream.count(pattern)
     assert desk.store.bad_records
     desk.stop()
+
+
+@pytest.mark.parametrize("most", [1, 3, 40])
+@pytest.mark.parametrize("pattern", [b"", b"s.1"])
+def test_runs_step_over_bad_records(tmp_path: Path, most: int, pattern: bytes) -> None:
+    desk = build(tmp_path)
+    damage(tmp_path, b"blk", keys.seq_key(1, 61), flip(-10_000))
+    desk.open()
+    stream = desk.stream(1)
+    found: list[int] = []
+    while len(run := stream.run(found[-1] + 1 if found else 1, most, pattern, 180)):
+        found += run.seqs
+    assert desk.store.bad_records
+    assert found == [
+        seq for seq in range(1, 181) if (it := stream.get(seq)) and matches(it, pattern)
+    ]
+    desk.stop()
+
+
+def matches(message: Message, pattern: bytes) -> bool:
+    return not pattern or message.subject == pattern
 
 
 @pytest.mark.parametrize(

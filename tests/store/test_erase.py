@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jetstream_py.store import failpoints, opening, verify
+from jetstream_py.store import failpoints, opening, verify, wal
 from jetstream_py.store.pages import PageError, Pages, missing_bytes
 from jetstream_py.store.scrub import runs
 
@@ -24,7 +24,7 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def content(path: Path) -> bytes:
-    return (path / opening.FILE).read_bytes()
+    return (path / opening.FILE).read_bytes() + (path / wal.FILE).read_bytes()
 
 
 def secret(number: int, size: int) -> bytes:
@@ -80,7 +80,7 @@ def test_older_copies_are_gone_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_message_that_is_on_its_way_to_the_disk(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, inline=0)
+    desk = Desk(tmp_path, inline=0, record=0)
     stream = desk.store.create(b"x", False)
     desk.commit()
     for number in (1, 2, 3):
@@ -182,7 +182,7 @@ def test_runs_of_pages() -> None:
 
 def test_free_and_used_pages_are_the_whole_file(tmp_path: Path) -> None:
     """What `pages` reads agrees with what the library counts."""
-    desk = Desk(tmp_path)
+    desk = Desk(tmp_path, deep=True)
     stream = desk.store.create(b"x", False)
     chance = random.Random(1)
     for _ in range(300):

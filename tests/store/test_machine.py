@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
 import tempfile
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -25,6 +28,7 @@ PATTERNS = st.sampled_from(
 HEADERS = st.sampled_from([b"", b"", b"NATS/1.0\r\nNats-Msg-Id: 1\r\n\r\n"])
 DATA = st.one_of(st.binary(max_size=40), st.sampled_from([b"x" * 300, b"y" * 700, b"z" * 2_500]))
 PICK = st.integers(0, 1 << 30)
+PAGE = 4096
 
 
 class StreamMachine(RuleBasedStateMachine):
@@ -279,7 +283,7 @@ class FileMachine(StreamMachine):
         self.saved = {name: getattr(limits, name) for name in TINY}
         for name, value in TINY.items():
             setattr(limits, name, value)
-        self.desk = Desk(self.path / "js", inline=400)
+        self.desk = Desk(self.path / "js", inline=400, record=400)
         self.stream = self.desk.store.create(b"config", memory=False)
         self.durable = Model()
         self.coming: Model | None = None
@@ -330,6 +334,25 @@ class FileMachine(StreamMachine):
         self.desk.open()
         self.model = self.durable.copy()
         self.stream = self.desk.stream(1)
+
+    @precondition(lambda self: not self.running)
+    @rule(chance=st.randoms(use_true_random=False))
+    def power_cut(self, chance: random.Random) -> None:
+        """In the middle of a write to the log: some of its pages are there, not all."""
+        write = os.pwrite
+
+        def cut(fd: int, data: bytes, at: int) -> int:
+            pages = range(0, len(data), PAGE)
+            for page in chance.sample(pages, chance.randrange(len(pages))):
+                write(fd, data[page : page + PAGE], at + page)
+            raise OSError("the power is gone")
+
+        with mock.patch("os.pwrite", cut):
+            self.desk.start()
+            self.desk.finish()
+        if self.desk.answers[-1] == "":  # nothing was written there
+            self.durable = self.model.copy()
+        self.crash()
 
     @rule()
     def restart(self) -> None:

@@ -20,7 +20,7 @@ from .support import NOW, TINY, Desk, shrink
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(tmp_path / "js")
+    made = Desk(tmp_path / "js", record=10_000)
     yield made
     failpoints.disarm()
     made.stop()
@@ -97,9 +97,18 @@ def test_closing_finishes_a_running_commit(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", ["commit.begin", "commit.blocks", "commit.before", "commit.after"]
+    ("point", "deep"),
+    [
+        ("commit.begin", True),
+        ("commit.blocks", True),
+        ("commit.before", True),
+        ("commit.after", True),
+        ("commit.begin", False),
+        ("commit.before", False),
+        ("commit.after", False),
+    ],
 )
-def test_a_failed_commit_is_the_end(desk: Desk, point: str) -> None:
+def test_a_failed_commit_is_the_end(desk: Desk, point: str, deep: bool) -> None:
     stream = desk.store.create(b"x", False)
     stream.append(b"a", b"", b"kept", NOW)
     desk.commit()
@@ -109,6 +118,8 @@ def test_a_failed_commit_is_the_end(desk: Desk, point: str) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     failpoints.arm(point, fail)
+    if deep:
+        desk.deepen()
     assert "Input/output error" in desk.commit()
     failpoints.disarm()
     stream.append(b"a", b"", b"never", NOW)
@@ -184,7 +195,7 @@ def test_the_checksum_is_the_one_the_store_was_made_with(
 
 
 def test_closing_while_every_answer_starts_the_next_commit(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, inline=0)
+    desk = Desk(tmp_path, inline=0, record=0)
     stream = desk.store.create(b"x", False)
     left = [3]
 
