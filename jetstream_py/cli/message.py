@@ -145,7 +145,11 @@ class Requests:
         return self
 
     async def _arrived(self, msg: Msg) -> None:
-        if queue := self._answers.get(msg.subject):
+        queue = self._answers.get(msg.subject)
+        if queue is None and len(self._answers) == 1:
+            # The answer to a pull has the subject that it was stored with.
+            queue = next(iter(self._answers.values()))
+        if queue is not None:
             queue.put_nowait(msg)
 
     async def send(self, subject: str, block: bytes, payload: bytes) -> str:
