@@ -10,11 +10,12 @@ DEV_STAMP := $(VENV)/.dev
 JS := tests/clients/js
 JS_STAMP := $(JS)/node_modules/.stamp
 BROWSER_STAMP := $(VENV)/.browser
+JAVA_STAMP := $(VENV)/.java
 ARGS ?=
 
-.PHONY: install serve test check bench bench-quick fuzz abuse crash compat interop clean
+.PHONY: install serve test check bench bench-quick fuzz abuse crash spark compat interop clean
 
-install: $(DEV_STAMP) $(JS_STAMP) $(BROWSER_STAMP)
+install: $(DEV_STAMP) $(JS_STAMP) $(BROWSER_STAMP) $(JAVA_STAMP)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("jetstream-py needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -36,6 +37,10 @@ $(JS_STAMP): $(JS)/package.json
 
 $(BROWSER_STAMP): | $(BIN)/python
 	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy chromium; } || echo "no Chromium: the tests in a browser will be skipped"
+	@touch $@
+
+$(JAVA_STAMP): | $(BIN)/python
+	@[ -n "$$JAVA_HOME" ] || command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy default-jre-headless; } || echo "no Java: the tests with Spark will be skipped"
 	@touch $@
 
 serve: $(RUN_STAMP)
@@ -72,6 +77,10 @@ abuse: install
 
 crash: install
 	$(BIN)/python -m tests.crash $(ARGS)
+
+# Spark killed in the middle of batches, on both servers.
+spark: install
+	$(BIN)/python -m tests.spark_source $(ARGS)
 
 # The Go client and the nats command, on nats-server and on ours. What cannot be had is named at the end.
 interop: install

@@ -173,6 +173,9 @@ FRESH_SUBJECTS: Final = 4096  # subjects noted between two commits to wake their
 JOURNAL_DELAY: Final = 0.25  # seconds until deliveries and plain acks are written
 JOURNAL_CHANGES: Final = 16_384  # debts that may change before that
 JOURNAL_WEIGHT: Final = 16 * 1024  # bytes of deltas before the whole state is written instead
+DEAD_LETTERS: Final = 500  # copied before others get their turn, some 20 ms ...
+DEAD_LETTER_BYTES: Final = 4 * 1024 * 1024  # ... and bytes: they are read from disk and staged
+DEAD_LETTER_TEXT: Final = 1024  # bytes of a client's reason that are kept
 
 # -- batches ---------------------------------------------------------------------------------------
 # How many and how long are nats-server's, which clients know; `jetstream.limits.batch` may say otherwise.
@@ -199,6 +202,23 @@ TTL_SLACK: Final = 1024  # numbers about removed messages that may stay beyond o
 TTL_RETRY: Final = 2  # seconds until a marker that was refused is tried again
 EXPIRE_SLICE: Final = 512  # messages that expire before others have their turn
 
+# -- embedded servers ------------------------------------------------------------------------------
+EMBED_WAIT: Final = 60.0  # seconds that another thread waits for the loop: longer is a deadlock
+EMBED_AHEAD: Final = 1 << 20  # as STORE_AHEAD, for temporary stores: their memory is taken at once
+EMBED_ROOM: Final = 1 << 30  # bytes free in memory's file system to put temporary stores there
+QUIET_TURNS: Final = 8  # turns of the loop for bytes that are on their way inside this machine
+SETTLE_TURNS: Final = 100_000  # ... and at most, when clients never stop
+RECORDS: Final = 10_000  # publishes and acks that are remembered for assertions, the latest ...
+RECORD_BYTES: Final = 64 * 1024 * 1024  # ... and their bytes
+HELD_BACK: Final = 10_000  # deliveries and acks that a fault delays at a time
+
+# -- immutable streams -----------------------------------------------------------------------------
+CHAIN_SLICE: Final = 5_000  # messages hashed in one go after a restore: some 10 ms
+
+# -- templates of streams --------------------------------------------------------------------------
+TEMPLATE_STREAMS: Final = 100  # that a template makes unless told otherwise ...
+TEMPLATE_MOST: Final = 10_000  # ... and at most: each of them has timers, tables and records
+
 # -- counters and schedules ------------------------------------------------------------------------
 COUNTER_DIGITS: Final = 1 << 20  # of a value; an increment has some 65,000 at most
 SCHEDULE_CACHE: Final = 256  # spellings of schedules that are remembered
@@ -206,9 +226,16 @@ SCHEDULE_NAP: Final = 86_400.0  # seconds a timer may be set for; the wall clock
 CRON_LENGTH: Final = 1024  # characters: every second of a minute fits
 SCHEDULE_YEARS: Final = 5  # a cron expression that matches nothing in so many is refused
 
+# -- the API of the preview ------------------------------------------------------------------------
+PREVIEW_PENDING: Final = 1_000  # deliveries that its info of a consumer lists one by one
+
 # -- pull requests ---------------------------------------------------------------------------------
 NEXT_CACHE: Final = 1024  # bodies that are remembered, emptied when full ...
 NEXT_CACHE_LEN: Final = 256  # ... and how long they may be
+
+# -- direct get ------------------------------------------------------------------------------------
+DIRECT_RUN: Final = 500  # messages of a batch that are read at once ...
+DIRECT_RUN_BYTES: Final = 8 * 1024 * 1024  # ... and fewer where they are large
 
 # -- mirrors and sources ---------------------------------------------------------------------------
 FEED_RUN: Final = 2_000  # messages of an origin that are copied before others have their turn ...
@@ -237,6 +264,22 @@ RESTORE_ENTRY: Final = 100  # ... and an entry beside its data
 RESTORE_BACKLOG: Final = 64 * 1024 * 1024  # bytes of chunks that wait to be unpacked
 RESTORE_CONSUMERS: Final = 64 * 1024 * 1024  # bytes of consumers: kept in memory until the end
 
+# -- HTTP gateway ----------------------------------------------------------------------------------
+GATEWAY_REQUEST_TIME: Final = 30.0  # seconds for what is answered at once
+GATEWAY_STALL: Final = 30.0  # seconds that a transfer may stand still
+GATEWAY_WATCHERS: Final = 64  # event streams; the other connections of the port stay for the rest
+GATEWAY_TRANSFERS: Final = 32  # objects on their way: each has a window of chunks in memory
+GATEWAY_WATCH_TIME: Final = 900.0  # seconds; then it must come again, and be judged again
+GATEWAY_HEARTBEAT: Final = 15.0  # seconds: proxies close what is silent for longer
+GATEWAY_UPLOAD: Final = 1 << 30  # bytes of an object unless the configuration says otherwise
+GATEWAY_OPTIONS: Final = 64 * 1024  # bytes of JSON that make a bucket
+GATEWAY_KEYS: Final = 10_000  # keys, revisions or objects in one answer
+GATEWAY_PAGE: Final = 100  # messages on a page unless asked for ...
+GATEWAY_PAGE_MAX: Final = 1_000  # ... more
+GATEWAY_ANSWER: Final = 8 * 1024 * 1024  # bytes of messages in one answer
+GATEWAY_PAST: Final = 64 * 1024 * 1024  # bytes of values read for one answer about the past
+GATEWAY_QUERY: Final = 16  # arguments of a request
+
 # -- key-value and object views --------------------------------------------------------------------
 KEY_LENGTH: Final = 2048  # characters: a subject, the API's prefix and a reply fit a control line
 KEY_HISTORY: Final = 64  # values of a key that a bucket may keep, as clients have it
@@ -250,3 +293,16 @@ OBJECT_META_TRIES: Final = 16  # writers of one name at the same time
 OBJECT_ABANDONED: Final = (
     3_600.0  # seconds after which chunks without an object count as left behind
 )
+
+# -- export ----------------------------------------------------------------------------------------
+EXPORT_SEGMENT: Final = 250_000  # messages of a file: a task of Spark's reads it in a second or two
+EXPORT_BYTES: Final = 128 * 1024 * 1024  # of headers and payloads: a block of a distributed disk
+EXPORT_GROUP: Final = 65_536  # messages of a row group, which is what a reader can skip
+EXPORT_RUN: Final = 8_192  # messages read from a store at once
+EXPORT_SNAPSHOT: Final = (
+    1_000_000  # ... and from one snapshot: it keeps pages from being used again
+)
+EXPORT_PULL: Final = 5_000  # messages of a pull request ...
+EXPORT_PULL_BYTES: Final = 8 * 1024 * 1024  # ... and bytes; servers let 64 MiB wait for a client
+IMPORT_WINDOW: Final = 4_000  # publishes without an ack ...
+IMPORT_BYTES: Final = 16 * 1024 * 1024  # ... and their bytes

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from jetstream_py.api import consumer_defaults as defaults
 from jetstream_py.api import consumer_steps as steps
+from jetstream_py.api import extensions
 from jetstream_py.api.consumer_rules import (
     INACTIVE_THRESHOLD,
     MAX_NAME,
@@ -62,6 +63,7 @@ _STEPS: Final[tuple[Callable[[ConsumerConfig, ConsumerStep], None], ...]] = (
     steps.check_sampling,
     steps.check_heartbeat,
     steps.check_metadata,
+    extensions.check_consumer,
     steps.check_priority,
     defaults.settle_name,
 )

@@ -34,6 +34,7 @@ from jetstream_py.api.responses import Answer, encode
 from jetstream_py.api.stream_config import with_versions
 from jetstream_py.api.times import ZERO_TIME, is_plain, parse_time, time_text, utc_text
 from jetstream_py.api.types import SequencePair, StreamConfig
+from jetstream_py.engine.dead_letters import check_address
 from jetstream_py.engine.naming import short_hash
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def _add(
 ) -> Consumer:
     if action == "update":
         raise error(E.CONSUMER_DOES_NOT_EXIST)
+    check_address(stream, config.metadata)
     others = [consumer.config for consumer in stream.consumers.values()]
     config = check_new(config, rules, others)
     name = config.name or _random_name(request)
@@ -115,6 +117,7 @@ def _add(
 def _change(stream: Stream, consumer: Consumer, config: ConsumerConfig, action: str) -> Consumer:
     if action == "create" and config != consumer.config:
         raise error(E.CONSUMER_ALREADY_EXISTS)
+    check_address(stream, config.metadata)
     if stream.config.retention == "workqueue":
         others = (other for other in stream.consumers.values() if other is not consumer)
         check_unique(config, [other.config for other in others])

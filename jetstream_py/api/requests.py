@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from jetstream_py.api import fields as f
+from jetstream_py.api.extensions import PURGE_BEFORE
 from jetstream_py.api.fields import Wire
 from jetstream_py.api.types import StreamConfig
 
@@ -39,12 +40,13 @@ class StreamInfoRequest(Wire):
     subjects_filter: str = ""
 
 
-class StreamPurgeRequest(Wire):
+class StreamPurgeRequest(Wire, rename={"before": PURGE_BEFORE}):
     go_name = "server.JSApiStreamPurgeRequest"
 
     seq: f.uint64 = 0
     filter: str = ""
     keep: f.uint64 = 0
+    before: f.time = ""  # an extension
 
 
 class StreamSnapshotRequest(Wire):

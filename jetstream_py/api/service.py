@@ -166,6 +166,7 @@ class ApiService:
         self._closed = False
         self.events = js.shared.events = ConsumerEvents(js)
         js.shared.batch_abandoned = partial(advisories.batch_abandoned, js)
+        js.shared.make_stream = partial(streams.make, js)
         self.backups = Backups(js)
         series = Series(DIRECT_GET, partial(direct_gets, self))
         self._subs = [js.bus.subscribe(API + b">", self.request, series)]
@@ -178,6 +179,10 @@ class ApiService:
             self._subs += [
                 js.bus.subscribe(self._domain + space, self._forward) for space in _DATA_SPACES
             ]
+        if js.settings.preview_api:
+            from jetstream_py.api.preview import Preview  # few want it
+
+            self._subs += Preview(self).subs
 
     def close(self) -> None:
         self._closed = True
@@ -195,41 +200,37 @@ class ApiService:
             return direct_get(self, subject[len(DIRECT_GET) :], reply, headers, body)
         found = find(subject[len(API) :])
         if found is not None:
-            job = partial(self._run, found, subject, reply, headers, body, caller)
-            self._requests.put(job, len(body) + len(headers), found[1].asks)
+            key, verb, names = found
+            request = Request(
+                self,
+                names.stream,
+                body,
+                key,
+                verb.kind,
+                subject,
+                reply,
+                caller,
+                names.consumer,
+                names.filter,
+                headers,
+            )
+            self.queue(request, verb)
         return True
 
-    def _run(
-        self,
-        found: tuple[bytes, Verb, Names],
-        subject: bytes,
-        reply: bytes,
-        headers: bytes,
-        body: bytes,
-        caller: Caller | None,
-    ) -> None:
+    def queue(self, request: Request, verb: Verb) -> None:
+        """Have it answered in its turn."""
+        size = len(request.body) + len(request.headers)
+        self._requests.put(partial(self._run, request, verb), size, verb.asks)
+
+    def _run(self, request: Request, verb: Verb) -> None:
         if self._closed:
             return  # while the request waited
-        key, verb, names = found
-        request = Request(
-            self,
-            names.stream,
-            body,
-            key,
-            verb.kind,
-            subject,
-            reply,
-            caller,
-            names.consumer,
-            names.filter,
-            headers,
-        )
-        if verb.by_consumer and not self._is_there(names):
+        if verb.by_consumer and not self._is_there(request):
             return
         try:
             if self.js.store.failed:
                 raise error(10008)
-            level.check(headers)
+            level.check(request.headers)
             if not self.js.enabled:
                 verb.first(request)
                 raise error(10039)
@@ -240,9 +241,9 @@ class ApiService:
         if answer is not None:
             request.respond(answer)
 
-    def _is_there(self, names: Names) -> bool:
-        stream = self.js.streams.get(names.stream)
-        return stream is not None and names.consumer in stream.consumers
+    def _is_there(self, request: Request) -> bool:
+        stream = self.js.streams.get(request.name)
+        return stream is not None and request.consumer in stream.consumers
 
     def _request_by_domain(
         self, subject: bytes, reply: bytes, headers: bytes, body: bytes, caller: Caller | None

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from jetstream_py.api import extensions
 from jetstream_py.api import source_config as source
 from jetstream_py.api import stream_steps as steps
 from jetstream_py.api import stream_subjects as subjects
@@ -29,6 +30,7 @@ __all__ = ["Lookup", "Rules", "check_config", "check_create", "check_update", "w
 VERSION_KEY: Final = "_nats.ver"
 LEVEL_KEY: Final = "_nats.level"
 REQUIRED_KEY: Final = "_nats.req.level"
+_TOLD: Final = (VERSION_KEY, LEVEL_KEY, extensions.HEAD)  # in answers, and not kept
 
 
 def check_create(
@@ -103,6 +105,7 @@ _STEPS: Final[tuple[Callable[[StreamConfig, Step], None], ...]] = (
     subjects.check_republish,
     steps.check_placement,
     steps.check_max_bytes,
+    extensions.check_stream,
 )
 
 
@@ -126,7 +129,7 @@ def required_level(config: StreamConfig) -> int:
 
 def stored_metadata(config: StreamConfig) -> dict[str, str]:
     """The client's metadata and the level that the stream needs."""
-    kept = {k: v for k, v in config.metadata.items() if k not in (VERSION_KEY, LEVEL_KEY)}
+    kept = {k: v for k, v in config.metadata.items() if k not in _TOLD}
     return kept | {REQUIRED_KEY: str(required_level(config))}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from jetstream_py.api.errors import ApiError, E, error, invalid_config
+from jetstream_py.api.extensions import TEMPLATE_NAME, TEMPLATE_OF, is_immutable
 from jetstream_py.api.types import StreamConfig
 
 _UPDATE: Final = "stream configuration update can not "
@@ -38,9 +39,21 @@ def check_changes(old: StreamConfig, new: StreamConfig) -> None:
             invalid_config("message schedules can not be disabled"),
         ),
         (old.persist_mode != new.persist_mode, _refusal("change persist mode")),
+        (
+            is_immutable(old.metadata) != is_immutable(new.metadata),
+            _refusal("change whether the stream is immutable"),
+        ),
+        (_moves_template(old, new), _refusal("change subjects or name of a template's streams")),
     ):
         if forbidden:
             raise fault
+
+
+def _moves_template(old: StreamConfig, new: StreamConfig) -> bool:
+    """A template and its streams belong together by their subjects and names."""
+    pairs = [(old.metadata.get(key), new.metadata.get(key)) for key in (TEMPLATE_NAME, TEMPLATE_OF)]
+    moved = old.subjects != new.subjects and pairs != [(None, None)] * 2
+    return moved or any(was != will for was, will in pairs)
 
 
 def seal(config: StreamConfig) -> None:

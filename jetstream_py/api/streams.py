@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from jetstream_py.api import advisories
 from jetstream_py.api import responses as r
 from jetstream_py.api.decode import decode_body, decode_optional, expect_empty
-from jetstream_py.api.errors import error
+from jetstream_py.api.errors import error, invalid_config
+from jetstream_py.api.extensions import HEAD, TEMPLATE_OF
 from jetstream_py.api.requests import (
     StreamConfigRequest,
     StreamInfoRequest,
@@ -24,7 +25,7 @@ from jetstream_py.api.stream_config import (
     check_update,
     with_versions,
 )
-from jetstream_py.api.times import ZERO_TIME, time_text
+from jetstream_py.api.times import ZERO_TIME, parse_time, time_text
 from jetstream_py.api.types import (
     AccountInfo,
     AccountLimits,
@@ -80,12 +81,21 @@ def account_info(request: Request) -> bytes:
 
 def create(request: Request) -> bytes:
     config = _named_config(request)
+    if TEMPLATE_OF in config.metadata and config.name not in request.js.streams:
+        raise invalid_config(f"'{TEMPLATE_OF}' is told, not asked for")
     exists = config.name in request.js.streams
     stream = request.js.create(config)
     if not exists:
         advisories.stream_action(request.js, config.name, "create")
     details = describe(request.js, stream)
     return r.stream_created(replace(details, domain=""))  # the only one without
+
+
+def make(js: JetStream, config: StreamConfig) -> Stream:
+    """A stream that nobody has asked for: a template makes it."""
+    stream = js.create(check_create(config, rules_of(js)))
+    advisories.stream_action(js, config.name, "create")
+    return stream
 
 
 def update(request: Request) -> bytes:
@@ -170,7 +180,16 @@ def purge(request: Request) -> None:
         else:
             request.respond(r.encode(r.StreamPurgeResponse(success=True, purged=count)))
 
-    stream.purge(body.filter.encode(), body.seq, body.keep, done)
+    seq = _purge_before(stream, body) if body.before else body.seq
+    stream.purge(body.filter.encode(), seq, body.keep, done)
+
+
+def _purge_before(stream: Stream, body: StreamPurgeRequest) -> int:
+    """What is older than a time goes. With `seq` 1 such a request does nothing on a server that passes over
+    the field; without, it would empty the stream there."""
+    if body.seq != 1:
+        raise error(10003)
+    return stream.store.seq_at(parse_time(body.before))
 
 
 def names(request: Request) -> bytes:
@@ -215,6 +234,8 @@ def describe(
     config = stream.config
     if versions:
         config = replace(config, metadata=with_versions(config.metadata))
+    if stream.chain is not None:
+        config = replace(config, metadata=config.metadata | {HEAD: str(stream.chain.head)})
     return StreamInfo(
         config=config,
         created=time_text(stream.created_ns),

@@ -26,6 +26,20 @@ class StartError(Exception):
         self.hint = hint
 
 
+class PortInUse(StartError):
+    """Another process, or another server of this one, listens there."""
+
+
+class StoreInUse(StartError):
+    """Another server has the store's directory."""
+
+
+def cannot_listen(text: str, hint: str, error: OSError) -> StartError:
+    """The error for a listener that did not open."""
+    kind = PortInUse if error.errno == errno.EADDRINUSE else StartError
+    return kind(text, hint)
+
+
 def listen_failure(host: str, port: int, error: OSError) -> tuple[str, str]:
     """Why nobody can listen there, and the way out."""
     if isinstance(error, socket.gaierror):

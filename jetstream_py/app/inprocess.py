@@ -36,16 +36,20 @@ if TYPE_CHECKING:
 
 TURN: Final = 32  # answers at once before others have their turn: about a millisecond
 
+INBOXES: Final = "_INBOX"
+
 
 class AccountBus:
     """The bus of one account of a running server."""
 
-    def __init__(self, broker: Broker, account: Account) -> None:
+    def __init__(self, broker: Broker, account: Account, inboxes: str = INBOXES) -> None:
+        """`inboxes` is what the subjects of answers begin with."""
         self._broker = broker
+        self._inboxes = inboxes
         self._internal = Internal(broker, account)
         self.new_id = Nuid(os.urandom).next
         self.now_ns = broker.clock.now_ns
-        self._prefix = f"_INBOX.{self.new_id()}.".encode()
+        self._prefix = f"{inboxes}.{self.new_id()}.".encode()
         self._sub: Sub | None = self._internal.subscribe(self._prefix + b"*", self._answered)
         self._waiting: dict[bytes, asyncio.Future[Received]] = {}
         self._count = 0
@@ -97,7 +101,7 @@ class AccountBus:
 
     async def inbox(self, deliver: Callable[[Received], None]) -> AccountInbox:
         self._check_open()
-        return AccountInbox(self._internal, f"_INBOX.{self.new_id()}", deliver)
+        return AccountInbox(self._internal, f"{self._inboxes}.{self.new_id()}", deliver)
 
     def _send(self, subject: str, data: bytes, reply: bytes, headers: Headers) -> bool:
         """Did anybody get it? Streams take what is published in one turn as one run."""

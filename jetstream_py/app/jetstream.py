@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from jetstream_py import limits
@@ -17,7 +18,7 @@ from jetstream_py.api.errors import ApiError
 from jetstream_py.api.service import ApiService
 from jetstream_py.api.system import SystemApi
 from jetstream_py.app.allowances import Allowances, check_sums
-from jetstream_py.app.failure import StartError
+from jetstream_py.app.failure import StartError, StoreInUse
 from jetstream_py.app.jsz import JetStreamMonitor, Tenant
 from jetstream_py.config.account_options import GLOBAL_ACCOUNT, StreamLimits
 from jetstream_py.engine.engine import Engine
@@ -25,8 +26,8 @@ from jetstream_py.engine.jetstream import JetStream
 from jetstream_py.engine.settings import Settings
 from jetstream_py.gotext import duration
 from jetstream_py.nuid import Nuid
-from jetstream_py.server.internal import Internal
-from jetstream_py.store import Store, StoreError
+from jetstream_py.server.internal import Internal, MakeBus
+from jetstream_py.store import Store, StoreError, StoreLocked
 from jetstream_py.version import API_LEVEL
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def engine_settings(options: Options) -> Settings:
     return Settings(
         domain=str(given.get("domain") or ""),
         strict=given.get("strict") is not False,
+        preview_api=given.get("preview_api") is True,
         ack_v2=options.feature_flags.get("js_ack_fc_v2", False),
         max_payload=options.max_payload,
         sync_interval=_seconds(given.get("sync_interval")),
@@ -100,10 +102,19 @@ class AccountPart(NamedTuple):
 class JetStreamPart:
     """Everything that runs when JetStream is on."""
 
-    def __init__(self, broker: Broker, path: str, loop: asyncio.AbstractEventLoop) -> None:
-        """Open the store, recover, serve. Raises StartError."""
+    def __init__(
+        self,
+        broker: Broker,
+        path: str | None,
+        loop: asyncio.AbstractEventLoop,
+        soon: Callable[[Callable[[], None]], object] | None = None,
+        make_bus: MakeBus = Internal,
+    ) -> None:
+        """Open the store, recover, serve. Without a path all streams are in memory. `soon` runs a function in
+        the next turn of the loop, if not by the loop itself. Raises StartError."""
         self._broker = broker
         self._path = path
+        self._make_bus = make_bus
         log = broker.log
         log.info("Starting JetStream")
         began = broker.clock.monotonic()
@@ -115,7 +126,13 @@ class JetStreamPart:
         self._gone = [0, 0]  # requests and errors of accounts that have no JetStream any more
         self._warned: dict[str, float] = {}
         try:
-            self.store = Store(path, loop.call_soon_threadsafe, lazy=self._interval_ns > 0)
+            ahead = broker.options.jetstream.ahead
+            self.store = Store(
+                path, loop.call_soon_threadsafe, ahead=ahead, lazy=self._interval_ns > 0
+            )
+        except StoreLocked as error:
+            hint = "Stop the other server, or choose another directory with -sd"
+            raise StoreInUse(f"Can't start JetStream: {error}", hint) from error
         except StoreError as error:
             hint = "Choose another directory with -sd, or check this one with jetstream-py verify"
             raise StartError(f"Can't start JetStream: {error}", hint) from error
@@ -123,7 +140,7 @@ class JetStreamPart:
             self.store,
             broker.clock,
             broker.timers,
-            loop.call_soon,
+            soon or loop.call_soon,
             self._failed,
             broker.server_name,
             Nuid(os.urandom).next,
@@ -154,7 +171,7 @@ class JetStreamPart:
         if settings.strict:
             log.info("  Strict:          true")
         log.info(f"  Durability:      {self._durability()}")
-        log.info(f'  Store Directory: "{self._path}"')
+        log.info(f'  Store Directory: "{self._path or ""}"')
         if settings.domain:
             log.info(f"  Domain:          {settings.domain}")
         log.info(f"  API Level:       {API_LEVEL}")
@@ -180,6 +197,8 @@ class JetStreamPart:
             )
 
     def _durability(self) -> str:
+        if self._path is None:
+            return "none: all streams are in memory"
         if self._interval_ns:
             return f"acks leave BEFORE the sync, which comes every {duration(self._interval_ns)}"
         return "every ack is synced to disk first"
@@ -229,7 +248,7 @@ class JetStreamPart:
         return system is not isinstance(part.api, SystemApi)
 
     def _part(self, account: Account) -> AccountPart:
-        js = JetStream(self.engine, Internal(self._broker, account), account.name)
+        js = JetStream(self.engine, self._make_bus(self._broker, account), account.name)
         if account is self._broker.system_account:
             return AccountPart(account, js, SystemApi(js, self._broker.log.info))
         return AccountPart(account, js, ApiService(js, self._broker.options.max_pending))
@@ -241,6 +260,10 @@ class JetStreamPart:
             self._gone[0] += part.api.total
             self._gone[1] += part.api.errors
             part.api.total = part.api.errors = 0
+
+    @property
+    def on_disk(self) -> bool:
+        return self._path is not None
 
     # -- what it tells ----------------------------------------------------------------------------
 
@@ -260,7 +283,7 @@ class JetStreamPart:
         return {
             "max_memory": most["memory"] or -1,
             "max_storage": most["file"] or -1,
-            "store_dir": self._path,
+            "store_dir": self._path or "",
             "sync_interval": self._interval_ns or _SYNC_INTERVAL,
             **({} if self._interval_ns else {"sync_always": True}),
             **({"domain": settings.domain} if settings.domain else {}),

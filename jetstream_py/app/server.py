@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from jetstream_py import limits
 from jetstream_py.app import extras, memory, signals
-from jetstream_py.app.failure import StartError, listen_failure
+from jetstream_py.app.failure import StartError, cannot_listen, listen_failure
 from jetstream_py.app.files import PortsFile, prepare_store, write_pid_file
 from jetstream_py.app.lame_duck import Sleep, close_gently
 from jetstream_py.app.notify import Notify
@@ -29,6 +30,7 @@ from jetstream_py.gotext import join_host_port
 from jetstream_py.log import Log, LogError, LogSettings
 from jetstream_py.server.auth import has_clear_secrets
 from jetstream_py.server.broker import Broker
+from jetstream_py.server.internal import Internal, MakeBus
 from jetstream_py.server.listener import Listener, WebSocketListener
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.system import System
@@ -47,6 +49,9 @@ FLUSH_LOOKS: Final = 50
 FLUSH_LOOK: Final = 0.01
 
 
+Soon = Callable[[Callable[[], None]], object]
+
+
 class App:
     """One server process."""
 
@@ -58,7 +63,11 @@ class App:
         clock: Clock,
         loop: asyncio.AbstractEventLoop,
         sleep: Sleep = asyncio.sleep,
+        make_bus: MakeBus = Internal,
+        soon: Soon | None = None,
     ) -> None:
+        """`make_bus` gives JetStream its way to core NATS; `soon` is how it has something run in the next
+        turn of the loop, if not by the loop itself."""
         self._invocation = invocation
         self._environ = environ
         self._notify = Notify(environ)
@@ -67,12 +76,14 @@ class App:
         self._clock = clock
         self._loop = loop
         self._sleep = sleep
+        self._make_bus = make_bus
+        self._soon = soon
         self._end = asyncio.Event()
-        self._listener: Listener | None = None
-        self._websocket: WebSocketListener | None = None
-        self._monitor: Monitor | None = None
+        self.listener: Listener | None = None
+        self.websocket: WebSocketListener | None = None
+        self.monitor: Monitor | None = None
         self._ports_file: PortsFile | None = None
-        self._jetstream: JetStreamPart | None = None
+        self.jetstream: JetStreamPart | None = None
         self._duck: asyncio.Task[None] | None = None
         self.broker = Broker(self._options, clock, log, loop)
         self._monitoring = MonitorState()
@@ -81,11 +92,12 @@ class App:
 
     async def run(self) -> int:
         """Start, serve, stop. Returns the exit status."""
-        self._loop.set_exception_handler(self._on_loop_error)
+        self._loop.set_exception_handler(self.on_loop_error)
         signals.install(self._loop, self.on_signal)
         stop_timers = drive(self.broker.timers, self._loop)
         try:
             await self.start()
+            self._loop.call_soon(memory.settle)
             self._notify.ready()
             await self._end.wait()
             self._notify.stopping()
@@ -93,7 +105,7 @@ class App:
         except StartError as error:
             self._log.fatal(str(error))
             self._log.fatal(error.hint)
-            await self._release()
+            await self.release()
             return 1
         finally:
             stop_timers()
@@ -113,21 +125,23 @@ class App:
         if options.authorization.operator is not None:
             self._trust(options.authorization.operator)
         if options.http_port is not None:
-            self._monitor = await self._start_monitor(options.http_port)
+            self.monitor = await self._start_monitor(options.http_port)
         elif options.https_port is not None and options.tls is not None:
-            self._monitor = await self._start_monitor(options.https_port, options.tls)
+            self.monitor = await self._start_monitor(options.https_port, options.tls)
         if options.jetstream.enabled:
             from jetstream_py.app.jetstream import JetStreamPart
 
-            path = prepare_store(options.jetstream.store_dir)
-            self._jetstream = JetStreamPart(self.broker, path, self._loop)
+            js = options.jetstream
+            path = None if js.in_memory else prepare_store(js.store_dir)
+            self.jetstream = JetStreamPart(
+                self.broker, path, self._loop, self._soon, self._make_bus
+            )
         if options.websocket is not None:
-            self._websocket = await self._listen_websocket(options.websocket)
-        self._listener = await self._listen()
+            self.websocket = await self._listen_websocket(options.websocket)
+        self.listener = await self._listen()
         if options.ports_file_dir:
             self._write_ports_file(options.ports_file_dir)
         self._log.info("Server is ready")
-        self._loop.call_soon(memory.settle)
 
     def _banner(self) -> None:
         options, log = self._options, self._log
@@ -167,7 +181,11 @@ class App:
         from jetstream_py.server.monitor import MonitorUnavailable, start_monitor
 
         host = self._options.http_host or self._options.host
-        self._monitoring.viewer = AppViewer(self.broker, lambda: self._jetstream)
+        self._monitoring.viewer = viewer = AppViewer(self.broker, lambda: self.jetstream)
+        if self._options.http_gateway.enabled:
+            from jetstream_py.app.gateway import make_gateway
+
+            self._monitoring.gateway = partial(make_gateway, self.broker, viewer, self._monitoring)
         try:
             secure = _https_context(tls) if tls is not None else None
             monitor = await start_monitor(self.broker, host, port, self._monitoring, secure)
@@ -176,12 +194,12 @@ class App:
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Can't start monitoring: can't listen to the monitor port: {text}"
-            raise StartError(text, hint) from error
+            raise cannot_listen(text, hint, error) from error
         except MonitorUnavailable as error:
             text = "Can't start monitoring: aiohttp is not installed"
             raise StartError(text, str(error)) from error
         where = join_host_port(monitor.host, monitor.port)
-        self._log.info(f"Starting {_scheme(self._monitoring)} monitor on {where}")
+        self._log.info(f"Starting {self.monitor_scheme} monitor on {where}")
         return monitor
 
     async def _listen(self) -> Listener:
@@ -191,7 +209,8 @@ class App:
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             where = join_host_port(host, port)
-            raise StartError(f'Error listening on port: {where}, "{text}"', hint) from error
+            text = f'Error listening on port: {where}, "{text}"'
+            raise cannot_listen(text, hint, error) from error
         except TlsError as error:
             raise StartError(str(error), "Check the files that the tls block names") from error
         where = join_host_port(listener.host, listener.port)
@@ -211,7 +230,7 @@ class App:
         except OSError as error:
             text, hint = listen_failure(host, port, error)
             text = f"Unable to listen for websocket connections: {text}"
-            raise StartError(text, hint) from error
+            raise cannot_listen(text, hint, error) from error
         except TlsError as error:
             hint = "Check the files that the tls block of websocket names"
             raise StartError(str(error), hint) from error
@@ -222,9 +241,13 @@ class App:
         return listener
 
     @property
-    def _doors(self) -> list[Listener]:
+    def monitor_scheme(self) -> str:
+        return _scheme(self._monitoring)
+
+    @property
+    def doors(self) -> list[Listener]:
         """Where clients come in."""
-        return [door for door in (self._listener, self._websocket) if door is not None]
+        return [door for door in (self.listener, self.websocket) if door is not None]
 
     def _tell_tls(self, options: Options) -> None:
         if options.tls is None:
@@ -237,12 +260,12 @@ class App:
             )
 
     def _write_ports_file(self, directory: str) -> None:
-        assert self._listener is not None
-        listener, websocket = self._listener, self._websocket
+        assert self.listener is not None
+        listener, websocket = self.listener, self.websocket
         endpoints = {"nats": (listener.url_scheme, listener.host, listener.port)}
-        if self._monitor is not None:
-            scheme = _scheme(self._monitoring)
-            endpoints["monitoring"] = (scheme, self._monitor.host, self._monitor.port)
+        if self.monitor is not None:
+            scheme = self.monitor_scheme
+            endpoints["monitoring"] = (scheme, self.monitor.host, self.monitor.port)
         if websocket is not None:
             endpoints["websocket"] = (websocket.url_scheme, websocket.host, websocket.port)
         ports_file = PortsFile(directory)
@@ -275,12 +298,12 @@ class App:
             if lack := extras.missing(fresh.options):
                 raise ConfigError(f"{lack}. {extras.HINT}")
             self._log.configure(log_settings(fresh.options))
-            for door in self._doors:
+            for door in self.doors:
                 door.apply(fresh.options)
             if fresh.options.https_port is not None and fresh.options.tls is not None:
                 renewed = _https_context(fresh.options.tls)
-                if self._monitor is not None:
-                    self._monitor.renew(renewed)
+                if self.monitor is not None:
+                    self.monitor.renew(renewed)
         except (ConfigError, LogError, TlsError) as error:
             self._log.error(f"Failed to reload server configuration: {error}")
             return str(error)
@@ -291,16 +314,18 @@ class App:
         old, self._invocation, self._options = self._options, fresh, fresh.options
         self.broker.apply(self._options)
         self._accounts_changed()
-        for door in self._doors:
+        for door in self.doors:
             door.drop_unpinned()
+        if self.monitor is not None:
+            self.monitor.judge_again()
         self._move_files(old, self._options)
         self._log.info(f"Reloaded server configuration ({self._options.config_digest})")
         return ""
 
     def _accounts_changed(self) -> None:
         self._system.attach()
-        if self._jetstream is not None:
-            self._jetstream.apply()
+        if self.jetstream is not None:
+            self.jetstream.apply()
 
     def _move_files(self, old: Options, new: Options) -> None:
         try:
@@ -318,7 +343,7 @@ class App:
     async def lame_duck(self) -> None:
         """Refuse new clients, let the others go in peace, then end."""
         self._log.info("Entering lame duck mode, stop accepting new clients")
-        for door in self._doors:
+        for door in self.doors:
             door.close()
         self._system.events.lame_duck()
         self.broker.lame_duck()
@@ -337,14 +362,24 @@ class App:
         self._log.info("Initiating Shutdown...")
         if self._duck is not None:
             self._duck.cancel()
-        await self._release()
+        await self.release()
         self._log.info("Server Exiting..")
 
-    async def _release(self) -> None:
-        for door in self._doors:
+    async def kill(self) -> None:
+        """End as by `kill -9`: nothing is flushed or written, nobody is told."""
+        for door in self.doors:
             door.close()
-        if self._jetstream is not None:
-            self._jetstream.close()  # its last words are for clients that are still there
+        self.broker.kill()
+        if self.jetstream is not None:
+            self.jetstream.store.abandon()
+        await self._let_go()
+
+    async def release(self) -> None:
+        """Give back whatever was taken, also by a start that failed."""
+        for door in self.doors:
+            door.close()
+        if self.jetstream is not None:
+            self.jetstream.close()  # its last words are for clients that are still there
         self._system.events.shutdown()
         links = [session.link for session in self.broker.sessions.values()]
         self.broker.shutdown()
@@ -353,12 +388,18 @@ class App:
             if not any(link.pending_bytes() for link in links):
                 break
             await asyncio.sleep(FLUSH_LOOK)
-        if self._monitor is not None:
-            await self._monitor.close()
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Of what a process would lose with its end, and an embedded server must not keep."""
+        self.broker.drop_strangers()
+        self.broker.reception.workers.close()
+        if self.monitor is not None:
+            await self.monitor.close()
         if self._ports_file is not None:
             self._ports_file.remove()
 
-    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A bug: say where, and go on serving the others."""
         error = context.get("exception")
         text = str(context.get("message", "error in the event loop"))

@@ -16,6 +16,8 @@ COMPLETE: Final = "_JETSTREAM_PY_COMPLETE"  # set by a shell that asks how a lin
 OWN_PARSER: Final = {
     "serve": ("jetstream_py.cli.serve", "Run a server; takes the flags of nats-server"),
     "verify": ("jetstream_py.cli.verify", "Check a JetStream store that no server uses"),
+    "export": ("jetstream_py.cli.export", "Write streams as Parquet files"),
+    "import": ("jetstream_py.cli.import_", "Publish the messages of an export to a stream"),
     "migrate": ("jetstream_py.cli.migrate", "Bring streams and buckets from one server to another"),
 }
 

@@ -19,6 +19,7 @@ from jetstream_py.config.accounts import (
 from jetstream_py.config.authorization import AUTHORIZATION_KEYS, CALLOUT_KEYS
 from jetstream_py.config.exchange import EXPORT_KEYS, IMPORT_KEYS
 from jetstream_py.config.flags import usage
+from jetstream_py.config.http_gateway import HTTP_GATEWAY_KEYS
 from jetstream_py.config.jetstream import BATCH_KEYS, JETSTREAM_KEYS, LIMIT_KEYS
 from jetstream_py.config.mappings import DESTINATION_KEYS
 from jetstream_py.config.operators import RESOLVER_KEYS
@@ -181,6 +182,9 @@ def page() -> str:
         _table(TLS_KEYS),
         "## `websocket`\n",
         _table(WEBSOCKET_KEYS),
+        "## `http_gateway`\n",
+        "`http_gateway: true` is short for an empty block. What it offers is in [http.md](http.md).\n",
+        _table(HTTP_GATEWAY_KEYS),
         "## `jetstream`\n",
         "`jetstream: true` and `jetstream: enabled` are short for an empty block.\n",
         _table(JETSTREAM_KEYS),
@@ -214,7 +218,7 @@ def _cells(row: Key) -> tuple[str, ...]:
 
 
 # Of these a key sets only a part.
-_PARTS: Final = ("authorization", "authorization.users")
+_PARTS: Final = ("authorization", "authorization.users", "http_gateway")
 
 
 def _default(row: Key) -> str:

@@ -13,11 +13,11 @@ from jetstream_py.config.errors import ConfigError
 
 def read_config(name: str, environ: Mapping[str, str]) -> tuple[parser.Block, str]:
     """The tree of a file and its digest."""
-    tree = parser.parse(read_file(name), name, _read_included, environ)
+    tree = parser.parse(read_file(name), name, read_included, environ)
     return tree, digest(tree)
 
 
-def _read_included(including: str, word: str) -> tuple[str, bytes]:
+def read_included(including: str, word: str) -> tuple[str, bytes]:
     """Names are relative to the including file, also those that start with a slash."""
     name = os.path.normpath(os.path.join(os.path.dirname(including), word.lstrip("/")))
     return name, read_file(name)

@@ -99,6 +99,9 @@ JETSTREAM_KEYS: Final[Table] = table(
     _kept("domain", kinds.TEXT, "name of the JetStream domain"),
     _kept("strict", kinds.BOOLEAN, "refuse unknown fields in requests"),
     _kept(
+        "preview_api", kinds.BOOLEAN, "serve the subjects of the preview, too: see extensions.md"
+    ),
+    _kept(
         "sync_interval sync",
         kinds.Kind("duration or always", _sync_interval),
         "acks wait for the sync (`always`, the default), or it comes so long after them",

@@ -42,7 +42,18 @@ class JetStreamOptions(msgspec.Struct):
 
     enabled: bool = False
     store_dir: str = ""  # "" : a directory below the system's temporary one
+    # For embedded servers; no file can ask for it.
+    in_memory: bool = False  # no directory at all
+    ahead: int = 0  # bytes by which the store's file grows; 0: as usual
     settings: dict[str, object] = {}  # the other keys of the block, under their first names
+
+
+class HttpGateway(msgspec.Struct, frozen=True):
+    """The `http_gateway` block."""
+
+    enabled: bool = False
+    max_upload: int = limits.GATEWAY_UPLOAD
+    allowed_origins: tuple[str, ...] = ()  # of web pages that may use it; "*": all
 
 
 class Options(msgspec.Struct):
@@ -85,6 +96,7 @@ class Options(msgspec.Struct):
     http_port: int | None = None  # None: no monitoring; 0: any free port
     http_base_path: str = ""
     https_port: int | None = None  # as http_port; only one of both
+    http_gateway: HttpGateway = HttpGateway()
 
     jetstream: JetStreamOptions = msgspec.field(default_factory=JetStreamOptions)
 

@@ -86,6 +86,7 @@ OPTIONS: Final = (
     _fixed("http_base_path", "HTTPBasePath"),
     _fixed("http_port", "HTTPPort", values.port),
     _fixed("https_port", "HTTPSPort", values.port),
+    _fixed("http_gateway", "HTTPGateway"),
     _reloads("authorization.timeout", "authorization timeout = {}"),
     _reloads("max_control_line"),
     _reloads("max_payload"),

@@ -8,6 +8,7 @@ from jetstream_py.config import kinds
 from jetstream_py.config.accounts import set_accounts
 from jetstream_py.config.authorization import callout_faults, set_authorization
 from jetstream_py.config.draft import Draft, Problem
+from jetstream_py.config.http_gateway import set_http_gateway
 from jetstream_py.config.jetstream import set_jetstream, set_store_dir
 from jetstream_py.config.mappings import MAPPINGS
 from jetstream_py.config.operators import OPERATOR_KEYS
@@ -217,6 +218,13 @@ KEYS: Final[Table] = table(
     key("https", kinds.LISTEN, "http_host https_port", "the same with TLS", _https),
     key("https_port", kinds.PORT, "https_port", "the same with TLS", set_https_port),
     key("http_base_path", kinds.TEXT, "http_base_path", "prefix of the monitoring paths"),
+    key(
+        "http_gateway",
+        kinds.Kind("boolean or block", kinds.anything),
+        "http_gateway",
+        "buckets, objects and streams on the monitoring port, see below; nats-server does not know it",
+        set_http_gateway,
+    ),
     key("debug", kinds.BOOLEAN, "debug", "debug messages in the log"),
     key("trace", kinds.BOOLEAN, "trace", "protocol messages in the log"),
     key(

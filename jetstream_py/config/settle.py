@@ -135,6 +135,8 @@ def _bad_monitoring(options: Options) -> Iterator[str]:
         yield f"{problem} can't specify both {ports} ports"
     elif secure is not None and options.tls is None:
         yield f"{problem} TLS cert and key required for HTTPS"
+    if options.http_gateway.enabled and plain is None and secure is None:
+        yield "http_gateway needs a monitoring port: http or https"
     for port in (plain, secure):
         if port is not None and port not in _PORTS:
             text = f"can't listen to the monitor port: listen tcp: address {port}: invalid port"

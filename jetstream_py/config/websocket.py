@@ -60,7 +60,7 @@ def _websocket(fields: Fields, host: str, port: int) -> WebSocket:
 # -- values ----------------------------------------------------------------------------------------
 
 
-def _origins(key: str, value: Value, draft: Draft) -> tuple[str, ...]:
+def read_origins(key: str, value: Value, draft: Draft) -> tuple[str, ...]:
     data = value.data
     if type(data) is str:
         return (data,)
@@ -113,7 +113,7 @@ def websocket_faults(websocket: WebSocket, with_users: bool, trusts: bool) -> It
     if websocket.tls is None and not websocket.no_tls:
         yield "websocket requires TLS configuration"
     for origin in websocket.allowed_origins:
-        if fault := _origin_fault(origin):
+        if fault := origin_fault(origin):
             yield f"unable to parse allowed origin{fault}"
     if websocket.jwt_cookie and not trusts:
         yield (
@@ -138,7 +138,7 @@ def _header_faults(name: str) -> Iterator[str]:
         yield f"{problem}: not the name of a header"
 
 
-def _origin_fault(origin: str) -> str:
+def origin_fault(origin: str) -> str:
     """Why an origin is none, as it goes on in the message; empty when it is one."""
     quoted = gotext.quote(origin)
     scheme, separator, rest = origin.partition("://")
@@ -183,7 +183,7 @@ WEBSOCKET_KEYS: Final[Table] = table(
     _of("same_origin", kinds.BOOLEAN, "only pages of this very host"),
     _of(
         "allowed_origins allowed_origin allow_origins allow_origin origins origin",
-        kinds.Kind("string or array", _origins),
+        kinds.Kind("string or array", read_origins),
         "only pages of these hosts",
     ),
     _of("compression", kinds.BOOLEAN, "for clients that ask for it"),

@@ -79,8 +79,7 @@ class AckDesk:
                 if reply:
                     consumer.pull.request(reply, data[len(acks.NEXT) :].strip())
                 continue
-            self._word(named, data)
-            if reply:
+            if self._word(named, data, reply) and reply:
                 confirmed.append(reply)
         consumer.changed()
         if confirmed:
@@ -100,7 +99,8 @@ class AckDesk:
             block = b"NATS/1.0 503\r\nNats-Subject: %b\r\n\r\n" % subject
             self._consumer.shared.bus.publish(reply, b"", b"", block)
 
-    def _word(self, named: Delivery, data: bytes) -> None:
+    def _word(self, named: Delivery, data: bytes, reply: bytes) -> bool:
+        """Do what the client says. False: not at once, and somebody else will confirm it."""
         deliveries, seq, dseq = named
         consumer = self._consumer
         unacked, shared = consumer.unacked, consumer.shared
@@ -111,11 +111,21 @@ class AckDesk:
                 unacked.nak(seq, acks.nak_delay(data), shared.now())
                 shared.events.nak(*consumer.names, dseq, seq, deliveries)
         elif data.startswith(acks.TERM):
-            consumer.ledger.finish(named)
             reason = data[len(acks.TERM) :].strip().decode("utf-8", "replace")
-            shared.events.terminated(*consumer.names, dseq, seq, deliveries, reason)
+            if consumer.dead_letters is not None and seq in unacked:
+                consumer.dead_letters.terminated(named, reason, reply)
+                return False
+            self.terminate(named, reason)
         elif data == acks.PROGRESS and seq in unacked:
             unacked.extend(seq, shared.now())
+        return True
+
+    def terminate(self, named: Delivery, reason: str) -> None:
+        """The client does not want it again."""
+        deliveries, seq, dseq = named
+        consumer = self._consumer
+        consumer.ledger.finish(named)
+        consumer.shared.events.terminated(*consumer.names, dseq, seq, deliveries, reason)
 
     def _ack(self, named: Delivery) -> None:
         consumer = self._consumer

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jetstream_py.api.extensions import dead_letter_address
 from jetstream_py.engine.ack_desk import AckDesk
 from jetstream_py.engine.alarm import Alarm
+from jetstream_py.engine.dead_letters import DeadLetters
 from jetstream_py.engine.dispatch import Dispatcher
 from jetstream_py.engine.ledger import Ledger
 from jetstream_py.engine.position import Position
@@ -58,6 +60,7 @@ class Consumer:
         self.dispatcher = Dispatcher(self)
         self.serve = self.dispatcher.serve
         self.pull = Pull(self)
+        self.dead_letters: DeadLetters | None = None
         self.outlet: Pull | Push = Push(self) if config.deliver_subject else self.pull
         self._configure()
 
@@ -67,6 +70,18 @@ class Consumer:
         self.sample = _percent(config.sample_freq)
         self.paused_until_ns = config.pause_ns or 0
         self.was_paused = self.paused
+        self._address_dead_letters()
+
+    def _address_dead_letters(self) -> None:
+        address, letters = dead_letter_address(self.config.metadata), self.dead_letters
+        if address is None:
+            self.dead_letters = None
+            if letters is not None:
+                letters.abandon()
+        elif letters is None:
+            self.dead_letters = DeadLetters(self, address)
+        else:
+            letters.address = address
 
     def update(self, config: ConsumerConfig) -> None:
         """Take a checked configuration."""

@@ -150,6 +150,14 @@ class Dispatcher:
 
     def _give_up(self, seq: int) -> None:
         """It was delivered as often as it may be."""
+        letters = self._consumer.dead_letters
+        if letters is not None:
+            letters.exhausted(seq)
+        else:
+            self.give_up(seq)
+
+    def give_up(self, seq: int) -> None:
+        """A delivery ends without an ack."""
         deliveries = self._consumer.unacked.redeliveries.get(seq, 0) + 1
         self._consumer.unacked.give_up(seq)
         self._consumer.shared.events.max_deliver(*self._consumer.names, seq, deliveries)

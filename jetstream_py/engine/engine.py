@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from jetstream_py.api.types import StreamConfig
-from jetstream_py.engine import expiry, journal, schedule, source
+from jetstream_py.engine import chain, expiry, journal, schedule, source
 from jetstream_py.engine.idle import IdleCheckpoint
 from jetstream_py.engine.interval import SyncInterval
 from jetstream_py.engine.open_batches import Inflight, atomic_limits, fast_limits
@@ -24,6 +24,7 @@ from jetstream_py.engine.settings import Settings
 
 if TYPE_CHECKING:
     from jetstream_py.clock import Clock
+    from jetstream_py.engine.chain import Chain
     from jetstream_py.engine.jetstream import JetStream
     from jetstream_py.engine.stream import Stream
     from jetstream_py.store import Store, StreamStore
@@ -86,6 +87,7 @@ class Engine:
         self.accounts: dict[str, JetStream] = {}
         self.dropped = 0  # publishes that came too fast, see `inflow`
         self.requests = RequestQueue(store, clock, soon, warn, settings)
+        self.chains: list[Chain] = []  # of immutable streams
         self._news: list[Stream] = []
         self._flying_news: list[Stream] = []  # of the commit under way
         self._later: list[Callable[[], None]] = []
@@ -155,6 +157,7 @@ class Engine:
             expiry.prefix(sid),
             schedule.prefix(sid),
             source.prefix(sid),
+            chain.prefix(sid),
         ):
             for key, _ in self.store.meta_items(start):
                 self.store.put_meta(key, None)
@@ -182,6 +185,8 @@ class Engine:
         self._flying_later, self._later = self._later, []
         for stream in self._flying_news:
             stream.consumers.take_off()
+        for each in self.chains:
+            each.extend()
 
     def _tell(self) -> None:
         news, self._flying_news = self._flying_news, []

@@ -9,12 +9,14 @@ An account that has no JetStream is here, too, with no streams: it is `enabled` 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from jetstream_py.api.errors import error
+from jetstream_py.api.extensions import TEMPLATE_OF, template_rule
 from jetstream_py.api.reservation import check_reservation, most_bytes
 from jetstream_py.api.types import AccountLimits, StreamConfig
 from jetstream_py.engine.engine import GLOBAL, Engine, Parked, Stored
@@ -22,6 +24,7 @@ from jetstream_py.engine.offline import Offline, Unsupported, check_level
 from jetstream_py.engine.quota import Allowance, Quota, Tally
 from jetstream_py.engine.shared import Bus, Shared
 from jetstream_py.engine.stream import Stream
+from jetstream_py.engine.template import Template
 from jetstream_py.subject import overlap
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ class JetStream:
         self.shared = Shared(engine, account, bus, self._quota)
         self.shared.streams = self.streams
         self._subs: dict[str, list[Any]] = {}
+        self.made: Counter[str] = Counter()  # streams by their template
         engine.accounts[account] = self
 
     # -- the account ------------------------------------------------------------------------------
@@ -101,6 +105,7 @@ class JetStream:
             else:
                 parked.append(Parked(self._stored(stream, stream.config), stream.store))
         self.streams.clear()
+        self.made.clear()
         self.allowance = None
         if parked:
             self.engine.parked[self.account] = parked
@@ -126,12 +131,18 @@ class JetStream:
             raise error(10194, err=self.offline[name].reason)
 
     def names(self, subject: bytes = b"") -> list[str]:
-        """In order; with `subject`, those that listen to any part of it. Also of those that are offline."""
+        """In order; with `subject`, those that may have messages of any part of it. Also of those that are
+        offline."""
         return sorted(
             name
             for name, subjects in self._subjects()
-            if not subject or any(overlap(subject, own) for own in subjects)
+            if not subject
+            or (any(overlap(subject, own) for own in subjects) and not self._is_template(name))
         )
+
+    def _is_template(self, name: str) -> bool:
+        stream = self.streams.get(name)
+        return stream is not None and template_rule(stream.config.metadata) is not None
 
     def _subjects(self) -> Iterator[tuple[str, tuple[bytes, ...]]]:
         """Of all streams."""
@@ -177,6 +188,8 @@ class JetStream:
         consumers: Iterable[Restored],
     ) -> Stream:
         """What a restore has gathered becomes a stream."""
+        if not self._is_template(config.metadata.get(TEMPLATE_OF, "")):
+            config = _on_its_own(config)
         self.check_addition(config)
         stream = Stream(self.shared, config, store, created)
         stream.origins.resume(positions)
@@ -192,6 +205,7 @@ class JetStream:
     def _add(self, stream: Stream) -> None:
         name = stream.config.name
         self.streams[name] = stream
+        self.made[stream.config.metadata.get(TEMPLATE_OF, "")] += 1
         self._listen(stream)
         for other in self.streams.values():
             other.origins.appeared(name)
@@ -230,13 +244,35 @@ class JetStream:
         self._quota.forget(stream)
         del self.streams[name]
         self.store.delete(stream.store.sid)
+        self.made[stream.config.metadata.get(TEMPLATE_OF, "")] -= 1
+        if self.made.pop(name, 0):
+            self._set_free(name)
         self.outbox.commit_soon()
+
+    def _set_free(self, template: str) -> None:
+        """Streams of a template that is gone listen for themselves."""
+        for stream in self.streams.values():
+            if stream.config.metadata.get(TEMPLATE_OF) == template:
+                config = _on_its_own(stream.config)
+                self.store.save(stream.store.sid, msgspec.json.encode(self._stored(stream, config)))
+                stream.configure(config)
+                self.made[""] += 1
+                self._listen(stream)
 
     def _check_subjects(self, config: StreamConfig) -> None:
         for subject in config.subjects or ():
             for name, subjects in self._subjects():
-                if name != config.name and any(overlap(subject.encode(), own) for own in subjects):
+                if name == config.name or self._related(name, config):
+                    continue
+                if any(overlap(subject.encode(), own) for own in subjects):
                     raise error(10065)
+
+    def _related(self, name: str, config: StreamConfig) -> bool:
+        """A template and the streams that it has made."""
+        other = self.streams.get(name)
+        return config.metadata.get(TEMPLATE_OF) == name or (
+            other is not None and other.config.metadata.get(TEMPLATE_OF) == config.name
+        )
 
     def _check_room(self, config: StreamConfig, held: int) -> None:
         """Streams that say how large they may grow must fit in what the account and the server have."""
@@ -246,9 +282,12 @@ class JetStream:
         check_reservation(config, server or -1, self.engine.reserved(kind) - held)
 
     def _listen(self, stream: Stream) -> None:
+        metadata = stream.config.metadata
+        taker = Template(self, stream) if template_rule(metadata) is not None else stream
         self._subs[stream.config.name] = [
-            self.bus.collect(subject, stream.publish, stream.publish_traced)
+            self.bus.collect(subject, taker.publish, taker.publish_traced)
             for subject in stream.subjects
+            if TEMPLATE_OF not in metadata  # then the template hands over what comes
         ]
 
     def _mute(self, name: str) -> None:
@@ -292,6 +331,12 @@ class JetStream:
             ):
                 return stream
         return None
+
+
+def _on_its_own(config: StreamConfig) -> StreamConfig:
+    """The configuration of a stream that belongs to no template."""
+    metadata = {key: value for key, value in config.metadata.items() if key != TEMPLATE_OF}
+    return msgspec.structs.replace(config, metadata=metadata)
 
 
 def _check_consumers(stream: Stream, config: StreamConfig) -> None:

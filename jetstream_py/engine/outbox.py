@@ -146,6 +146,11 @@ class Outbox:
             self._scheduled = True
             self._soon(self._commit)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing waits for a commit."""
+        return not (self._scheduled or self._held or self._flying)
+
     def _commit(self) -> None:
         if not self._skip and len(self._held) > self._gathered and self._turns < GATHER:
             self._gathered = len(self._held)

@@ -10,6 +10,7 @@ from jetstream_py.limits import API_QUEUE, BUFFERED_BYTES, BUFFERED_MSGS, MAX_PA
 @dataclass(frozen=True, slots=True)
 class Settings:
     domain: str = ""  # told in answers; `$JS.<domain>.API` is another name of the API
+    preview_api: bool = False  # see `api.preview`
     strict: bool = True  # requests with fields that nobody knows are refused
     ack_v2: bool = False  # replies name domain and account, see `Consumers.reply_path`
     max_payload: int = MAX_PAYLOAD  # the server's, see `Consumer.burst`

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from jetstream_py.engine.outbox import Publisher
 
 if TYPE_CHECKING:
+    from jetstream_py.api.types import StreamConfig
     from jetstream_py.engine.engine import Engine
     from jetstream_py.engine.quota import Quota
     from jetstream_py.engine.stream import Stream
@@ -119,6 +120,7 @@ class Shared:
         self.new_id = engine.new_id
         self.announce = engine.announce
         self.after_commit = engine.after_commit
+        self.chains = engine.chains
         self.streams: Mapping[str, Stream] = {}  # of the account
         self.account = account
         self.bus = bus
@@ -135,6 +137,7 @@ class Shared:
         # Set by the API, which knows how advisories look; the latter takes stream, batch and reason.
         self.events: Events
         self.batch_abandoned: Callable[[str, str, str], None]
+        self.make_stream: Callable[[StreamConfig], Stream]  # checks it first
 
     def now(self) -> int:
         """Nanoseconds of the monotonic clock."""

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 
 from jetstream_py import headers as hdr
 from jetstream_py.api.errors import ApiError, error
+from jetstream_py.api.extensions import is_immutable
 from jetstream_py.api.responses import pub_ack_error, pub_ack_start
 from jetstream_py.api.times import time_text
 from jetstream_py.engine import counter, headed
 from jetstream_py.engine.batch import AtomicBatches
+from jetstream_py.engine.chain import Chain
 from jetstream_py.engine.consumers import Consumers
 from jetstream_py.engine.dedupe import Dedupe
 from jetstream_py.engine.expect import Fields, check_expectations, rollup_of
@@ -72,6 +74,7 @@ class Stream:
         self.expiry = Expiry(self, config)
         self.schedules = Schedules(self, config)
         self.origins = Origins(self)
+        self.chain = Chain(self) if is_immutable(config.metadata) else None
         self.configure(config)
 
     def configure(self, config: StreamConfig) -> None:
@@ -135,6 +138,8 @@ class Stream:
         self._batches.clear()
         self._fast.clear()
         self.schedules.close(deleted)
+        if self.chain is not None:
+            self.chain.close(deleted)
         if self._ids is not None:
             self._ids.cancel()
 

@@ -19,6 +19,10 @@ class Disconnected(JetStreamError):
     """The connection, or the server in this process, is closed."""
 
 
+class PermissionDenied(JetStreamError):
+    """The user may not publish, or not subscribe, there."""
+
+
 class PayloadTooLarge(JetStreamError, ValueError):
     """More bytes than the server takes in one message."""
 

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 
 from jetstream_py.log.files import FileSink, StreamSink
-from jetstream_py.log.lines import DBG, ERR, FTL, INF, TRC, WRN, LogError, LogSettings, Sink
+from jetstream_py.log.lines import DBG, ERR, FTL, INF, TRC, WRN, Level, LogError, LogSettings, Sink
 
-__all__ = ["Log", "LogError", "LogSettings"]
+__all__ = ["Level", "Log", "LogError", "LogSettings", "Sink"]
 
 
 class Log:
@@ -27,10 +27,12 @@ class Log:
         self,
         settings: LogSettings = LogSettings(),  # noqa: B008 - frozen
         now_ns: Callable[[], int] = time.time_ns,
+        sink: Sink | None = None,
     ) -> None:
+        """`sink` takes the lines instead of the place that the settings name."""
         self._now_ns = now_ns
         self._settings = settings
-        self._sink = open_sink(settings)
+        self._sink = sink or open_sink(settings)
         self.debugging = settings.debug
         self.tracing = settings.trace
 

@@ -172,16 +172,21 @@ class Connection(Client):
         return "jetstream_py_version" in self._server_info
 
 
-async def connect(where: str, endpoint: Endpoint) -> Connection:
+async def connect(
+    where: str,
+    endpoint: Endpoint,
+    link: Connection | None = None,
+    name: str = "jetstream-py migrate",
+) -> Connection:
     """Raises `ConnectError`."""
-    link = Connection(where, endpoint.domain)
+    link = link or Connection(where, endpoint.domain)
     try:
         await link.connect(
             allow_reconnect=False,
             connect_timeout=CONNECT_TIMEOUT,
             error_cb=link.on_error,
             closed_cb=link.on_closed,
-            name="jetstream-py migrate",
+            name=name,
             max_reconnect_attempts=1,  # of addresses that do not answer; none would be for ever
             reconnect_time_wait=0,
             **_login(endpoint),

@@ -36,11 +36,16 @@ class Message(NamedTuple):
 
     @property
     def nanoseconds(self) -> int:
-        """Its time since 1970; no float has so many digits."""
-        whole, _, fraction = self.time.removesuffix("Z").partition(".")
-        return int(datetime.fromisoformat(whole + "+00:00").timestamp()) * 10**9 + int(
-            fraction.ljust(9, "0")
-        )
+        """Its time since 1970."""
+        return nanoseconds(self.time)
+
+
+def nanoseconds(time: str) -> int:
+    """Since 1970, of a time as servers write it; no float has so many digits."""
+    whole, _, fraction = time.removesuffix("Z").partition(".")
+    return int(datetime.fromisoformat(whole + "+00:00").timestamp()) * 10**9 + int(
+        fraction.ljust(9, "0")
+    )
 
 
 class Reader:

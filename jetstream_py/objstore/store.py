@@ -111,16 +111,22 @@ class ObjectStore:
         Links are followed. Raises ObjectNotFound and LinkError at once, and ObjectDamaged before the end: who
         was given the last chunk has the object as it was stored.
         """
-        store, info = await self._resolve(name)
+        store, info = await self.resolve(name)
+        return store.read(info, start, end)
+
+    def read(
+        self, info: ObjectInfo, start: int = 0, end: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """The bytes of exactly the object that was read about; it is damaged if another took its place."""
         stop = info.size if end is None else min(end, info.size)
         if start < 0 or (end is not None and end < start):
             raise InvalidObject(f"not a range: {start} to {end}")
-        subject = chunks_of(store.bucket, info.nuid)
+        subject = chunks_of(self.bucket, info.nuid)
         if start == 0 and stop == info.size:
             if info.size or info.chunks:
-                return download.whole(self.js, store._stream, subject, info)
+                return download.whole(self.js, self._stream, subject, info)
         elif start < stop:
-            return download.part(self.js, store._stream, subject, info, start, stop)
+            return download.part(self.js, self._stream, subject, info, start, stop)
         return _nothing()
 
     async def get_bytes(self, name: str, *, start: int = 0, end: int | None = None) -> bytes:
@@ -199,8 +205,8 @@ class ObjectStore:
         )
         return await self._metas.publish(subject, info, old.revision if old else 0)
 
-    async def _resolve(self, name: str) -> tuple[ObjectStore, ObjectInfo]:
-        """The object behind a name, and the store that has it."""
+    async def resolve(self, name: str) -> tuple[ObjectStore, ObjectInfo]:
+        """The object behind a name, which may be a link, and the store that has it."""
         info = await self.info(name)
         if info.link is None:
             return self, info

@@ -121,7 +121,9 @@ class Broker:
         self.jetstream_domain = ""
         self.jetstream_failure = ""  # why they are not served any more
         self.jetstream_view: JetStreamView | None = None  # what monitoring shows of it
-        self.lingering = 0  # closed connections that wait for their peer, see connection
+        # Sockets that no session speaks for: closed and waiting for their peer, or not upgraded yet.
+        self.lingering: set[asyncio.Transport] = set()
+        self.arriving: set[asyncio.Transport] = set()
         self.congested = False  # a receiver came near max_pending since somebody last looked
         self._gone = [0, 0, 0, 0]  # traffic of closed connections
         self._websocket = ("", 0, False)
@@ -262,6 +264,17 @@ class Broker:
         for session in list(self.sessions.values()):
             self.close_session(session, proto.SERVER_SHUTDOWN)
 
+    def drop_strangers(self) -> None:
+        """The end: nobody waits for sockets that no session speaks for."""
+        for transport in (*self.lingering, *self.arriving):
+            transport.abort()
+
+    def kill(self) -> None:
+        """Clients lose their connections as when the process dies: nothing queued is written."""
+        for session in list(self.sessions.values()):
+            session.link.abort()
+        self.drop_strangers()
+
     def lame_duck(self) -> None:
         """Tell clients that understand it to move on."""
         self.lame_duck_mode = True
@@ -372,6 +385,11 @@ class Broker:
         if not self._flush_scheduled:
             self._flush_scheduled = True
             self.loop.call_soon(self._flush_tick)
+
+    @property
+    def idle(self) -> bool:
+        """Everything queued was written."""
+        return not (self.dirty or self._flush_scheduled or self.collectors.filled)
 
     def _flush_tick(self) -> None:
         self._flush_scheduled = False

@@ -133,7 +133,7 @@ class ClientConnection(asyncio.Protocol):
             self._deadline.cancel()
         if self._linger is not None:
             self._linger.cancel()
-            self._broker.lingering -= 1
+            self._broker.lingering.discard(self._transport)
 
     def pause_writing(self) -> None:
         """The socket did not take everything."""
@@ -193,14 +193,18 @@ class ClientConnection(asyncio.Protocol):
         transport = self._transport
         if transport.is_closing():
             return
-        if linger and self._broker.lingering < limits.LINGERING:
-            self._broker.lingering += 1
+        if linger and len(self._broker.lingering) < limits.LINGERING:
+            self._broker.lingering.add(transport)
             self._linger = self._broker.timers.call_later(limits.LINGER, transport.close)
             transport.write_eof()
         else:
             transport.close()
         if transport.get_write_buffer_size() and self._deadline is None:
             self.pause_writing()
+
+    def abort(self) -> None:
+        self._cancel_timers()
+        self._transport.abort()
 
     def pending_bytes(self) -> int:
         return self._transport.get_write_buffer_size()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from jetstream_py.server.msgtrace import MsgTrace
 
 
+MakeBus = Callable[["Broker", "Account"], "Internal"]
+
+
 class Internal:
     """One part of the server in one account."""
 

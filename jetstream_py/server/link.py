@@ -25,6 +25,10 @@ class Link(Protocol):
         """Close once everything written has left; `linger`: and the peer had a chance to read it."""
         ...
 
+    def abort(self) -> None:
+        """Close at once; what is queued is lost."""
+        ...
+
     def pending_bytes(self) -> int:
         """Written, but not taken by the socket yet."""
         ...
@@ -71,6 +75,8 @@ class NoLink:
     def connected(self) -> None: ...
 
     def close(self, linger: bool) -> None: ...
+
+    def abort(self) -> None: ...
 
     def pending_bytes(self) -> int:
         return 0

@@ -54,9 +54,11 @@ class WebSocketDoor(asyncio.Protocol):
             self._layer = TlsLayer(self._transport, engine, self, self._shaken)
             self._transport.set_protocol(self._layer)
             self._transport = self._layer
+        self._broker.arriving.add(self._transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._broker.arriving.discard(self._transport)
         self._cancel()
 
     def eof_received(self) -> None:
@@ -134,6 +136,7 @@ class WebSocketDoor(asyncio.Protocol):
             self._complain("Not configured to accept leaf node connections")
             self._transport.close()
             return
+        self._broker.arriving.discard(self._transport)
         connection = WebSocketConnection(self._broker, upgrade, self._options)
         connection.tls = self._tls
         layer = WebSocketLayer(self._transport, connection, upgrade, self._broker)

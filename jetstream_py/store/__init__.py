@@ -15,7 +15,7 @@ pages, scrub              LMDB's file behind its back: is it whole, and erasing 
 from .columns import Columns
 from .opening import compact as compact_file
 from .store import Store
-from .types import Message, Purge, StoreError, StreamStore
+from .types import Message, Purge, StoreError, StoreLocked, StreamStore
 from .verify import verify
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Purge",
     "Store",
     "StoreError",
+    "StoreLocked",
     "StreamStore",
     "compact_file",
     "verify",

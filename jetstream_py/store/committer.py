@@ -21,8 +21,6 @@ from queue import SimpleQueue
 
 import lmdb
 
-from jetstream_py import limits
-
 from . import failpoints
 from .checksum import Extend
 from .group import Group, Report
@@ -38,12 +36,24 @@ _WHATEVER = 1 << 62  # a size that needs no extension: LMDB extends the file its
 Result = tuple[Report | None, lmdb.Transaction | None, str]
 
 
+def _nothing() -> None:
+    return None
+
+
 class Committer:
     """Runs groups, here or in its thread."""
 
     def __init__(
-        self, env: lmdb.Environment, databases: Databases, extend: Extend, file: str, wal: Wal
+        self,
+        env: lmdb.Environment,
+        databases: Databases,
+        extend: Extend,
+        file: str,
+        wal: Wal,
+        ahead: int,
     ) -> None:
+        """The file grows by `ahead` bytes at a time."""
+        self._ahead = ahead
         self._env = env
         self._databases = databases
         self._extend = extend
@@ -61,12 +71,14 @@ class Committer:
             self._size = _WHATEVER
         self.full = False  # the disk has no room to extend the file
         self.failed = ""
+        self.on_write: Callable[[], None] = _nothing
 
     def run(self, group: Group) -> Result:
         """Write the group; the result has a report or says why there is none."""
         if self.failed:
             return None, None, self.failed
         try:
+            self.on_write()
             failpoints.hit("commit.begin")
             self._extend_file(group.size, group.heavy)
             txn = self._env.begin(write=True, buffers=True)
@@ -104,14 +116,14 @@ class Committer:
     def _extend_file(self, coming: int, heavy: bool) -> None:
         """Small groups are counted generously, and the file is asked when that is not enough."""
         self._guess += coming * 5 // 4 + _TREES
-        if not heavy and self._guess + limits.STORE_AHEAD // 4 < self._size:
+        if not heavy and self._guess + self._ahead // 4 < self._size:
             return
         used = self._guess = (self._env.info()["last_pgno"] + 1) * self._page
-        if used + coming * 5 // 4 + limits.STORE_AHEAD // 4 < self._size:
+        if used + coming * 5 // 4 + self._ahead // 4 < self._size:
             return
         try:
             failpoints.hit("extend")
-            step = limits.STORE_AHEAD + coming * 5 // 4
+            step = self._ahead + coming * 5 // 4
             os.posix_fallocate(self._fd, self._size, step)
             self._size += step
             self.full = False

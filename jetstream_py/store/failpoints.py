@@ -1,4 +1,4 @@
-"""Named places in the commit path where a test may make something go wrong.
+"""Named places on the way to the disk where a test may make something go wrong.
 
 A place calls `hit("name")`. Nothing happens unless a test has armed it with a function: to raise an
 error as the disk would, to kill the process as a power cut would, or to look at the files just then.
@@ -26,12 +26,22 @@ NAMES: Final = frozenset(
         "close.checkpoint",  # the last commit is about to run
     }
 )
+# the same for exports, which are no part of a store's life
+EXPORT: Final = frozenset(
+    {
+        "export.group",  # a row group is written
+        "export.written",  # a segment is written and synced under its temporary name
+        "export.named",  # ... and renamed
+        "export.entry",  # its entry is written under a temporary name
+        "export.done",  # ... and renamed: the segment is known
+    }
+)
 
 _armed: dict[str, Callable[[], None]] = {}
 
 
 def arm(name: str, action: Callable[[], None]) -> None:
-    if name not in NAMES:
+    if name not in NAMES | EXPORT:
         raise KeyError(name)
     _armed[name] = action
 

@@ -21,7 +21,7 @@ from . import failpoints, keys
 from .checksum import BEST, Extend, choose
 from .home import Databases
 from .pages import PageError, missing_bytes
-from .types import StoreError
+from .types import StoreError, StoreLocked
 
 FILE: Final = "data.mdb"
 LOCK: Final = "store.lock"
@@ -65,7 +65,7 @@ def lock(path: str) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(fd)
-        raise StoreError(f"the store in {path} is in use by another process") from error
+        raise StoreLocked(f"the store in {path} is in use by another server") from error
     return fd
 
 

@@ -44,6 +44,21 @@ def recover_all(home: Home) -> dict[int, tuple[bytes, FileStream]]:
     return found
 
 
+def records(home: Home) -> dict[bytes, bytes]:
+    """The engine's records."""
+    found: dict[bytes, bytes] = {}
+    with home.snapshot.cursor(db=home.databases.meta) as cursor:
+        ok = cursor.set_range(b"u")
+        while ok and (key := bytes(cursor.key()))[:1] == b"u":
+            value = unseal(home.extend, bytes(cursor.value()))
+            if value is None:
+                home.complain(f"the record {key[1:]!r} is damaged")
+            else:
+                found[key[1:]] = value
+            ok = cursor.next()
+    return found
+
+
 class Recovery:
     """Builds one stream."""
 

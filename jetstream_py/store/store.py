@@ -13,7 +13,7 @@ being deleted, so whoever commits when it is dirty commits then. Each commit is 
 (`committer` says why nothing less will do); what is lost when the process dies is the group that had not
 been taken, and nothing else can be. Who calls `sync_next`, and when, is the engine's business.
 
-Memory streams live here, too, but never make the store dirty.
+Memory streams live here, too, but never make the store dirty. Without a directory all streams are such.
 """
 
 from __future__ import annotations
@@ -57,11 +57,13 @@ class Store:
         reserve: int = limits.STORE_RESERVE,
         inline: int = limits.STORE_INLINE,
         record: int = limits.WAL_RECORD,
+        ahead: int = 0,
         lazy: bool = False,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         """Raises `StoreError`. It uses up to `limit` bytes. Groups up to `record` are for the write-ahead
-        log, others for LMDB: up to `inline` committed here, larger ones in the writer's thread."""
+        log, others for LMDB: up to `inline` committed here, larger ones in the writer's thread. LMDB's file
+        grows by `ahead`, if that is given."""
         self.busy = False
         self.failed = ""
         self.commits = 0
@@ -71,6 +73,7 @@ class Store:
         self._wake = wake
         self._limit, self._reserve = limit, reserve
         self._inline, self._record = inline, record
+        self._ahead = ahead or limits.STORE_AHEAD
         self._memory: dict[int, MemoryStream] = {}
         self._files: dict[int, FileStream] = {}
         self._found: dict[int, tuple[bytes, StreamStore]] = {}
@@ -122,7 +125,7 @@ class Store:
             self._recover(self._home)
             taken = recovery.taken(self._home)
             self._wal = Wal(path, extend, taken)
-            self._committer = Committer(self._env, databases, extend, file, self._wal)
+            self._committer = Committer(self._env, databases, extend, file, self._wal, self._ahead)
             failpoints.hit("open.recovered")
             self._replay(self._home, path, taken)
         except (OSError, lmdb.Error) as error:
@@ -138,15 +141,7 @@ class Store:
         for sid, (config, stream) in recovery.recover_all(home).items():
             self._found[sid] = (config, stream)
             self._files[sid] = stream
-        with txn.cursor(db=home.databases.meta) as cursor:
-            ok = cursor.set_range(b"u")
-            while ok and (key := bytes(cursor.key()))[:1] == b"u":
-                value = unseal(home.extend, bytes(cursor.value()))
-                if value is None:
-                    home.complain(f"the record {key[1:]!r} is damaged")
-                else:
-                    self._meta[key[1:]] = value
-                ok = cursor.next()
+        self._meta = recovery.records(home)
         data = txn.get(keys.NEXT_SID, db=home.databases.meta)
         body = None if data is None else unseal(home.extend, bytes(data))
         known = [*self._files, *self._doomed, 0]
@@ -198,13 +193,11 @@ class Store:
         return self._found
 
     def create(self, config: bytes, memory: bool) -> StreamStore:
-        if memory:
+        if memory or self._home is None:
             made = MemoryStream(self._next_memory)
             self._memory[made.sid] = made
             self._next_memory += 1
             return made
-        if self._home is None:
-            raise StoreError("there is no directory for streams on disk")
         sid = self._next_sid
         self._next_sid += 1
         stream = self._files[sid] = FileStream(sid, self._home)
@@ -308,6 +301,7 @@ class Store:
     def _log(self, home: Home, done: Callable[[str], None]) -> bool:
         """Make it durable in the write-ahead log, if that has room. It stays staged for LMDB."""
         try:
+            self._committer.on_write()
             failpoints.hit("commit.begin")
             if not self._wal.append(redo.pack(home.fresh, self._records)):
                 return False
@@ -498,6 +492,18 @@ class Store:
             if not self.failed:
                 self._wal.clear()
         self._abandon()
+
+    def on_write(self, action: Callable[[], None]) -> None:
+        """Call this before each write of a group, in the thread that writes it: a slow disk, or, if it
+        raises, one that fails. A store without a directory has no disk."""
+        if self._home is not None:
+            self._committer.on_write = action
+
+    def abandon(self) -> None:
+        """The end as by `kill -9`: what no commit has taken is lost, nobody hears of the one under way."""
+        if self._home is not None:
+            self._abandon()
+            self._result = None
 
     def _finish_all(self) -> None:
         while self.busy:  # `done` may have started the next one

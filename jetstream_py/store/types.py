@@ -19,6 +19,10 @@ class StoreError(Exception):
     """Something is wrong with the store; the text is for people."""
 
 
+class StoreLocked(StoreError):
+    """Somebody else has the directory."""
+
+
 class Message(NamedTuple):
     """One stored message. `ts` is in nanoseconds since the epoch, no headers are `b""`."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping
 
 import lmdb
 
@@ -16,10 +17,13 @@ from . import keys, opening, recovery, wal
 from .block import Damaged
 from .file_stream import FileStream
 from .home import Home
-from .types import StoreError
+from .types import StoreError, StreamStore
+
+# What the engine has to say of a stream: its configuration, its messages, all records of the engine.
+Inspect = Callable[[bytes, StreamStore, Mapping[bytes, bytes]], list[str]]
 
 
-def verify(path: str) -> list[str]:
+def verify(path: str, inspect: Inspect | None = None) -> list[str]:
     """Complaints about the store in that directory; empty when it is fine. The server must be stopped."""
     file = os.path.join(path, opening.FILE)
     if not os.path.exists(file):
@@ -39,7 +43,7 @@ def verify(path: str) -> list[str]:
         with env.begin(buffers=True) as txn:
             home = Home(databases, extend, txn)
             _, complaint = wal.read(path, extend, recovery.taken(home))
-            return _check(home) + ([complaint] if complaint else [])
+            return _check(home, inspect) + ([complaint] if complaint else [])
     except StoreError as error:
         return [str(error)]
     except lmdb.Error as error:
@@ -49,14 +53,18 @@ def verify(path: str) -> list[str]:
         os.close(held)
 
 
-def _check(home: Home) -> list[str]:
+def _check(home: Home, inspect: Inspect | None) -> list[str]:
     doomed = set(recovery.doomed(home.snapshot, home))
-    found = {sid: stream for sid, (_, stream) in recovery.recover_all(home).items()}
+    found = recovery.recover_all(home)
+    records = recovery.records(home) if inspect is not None else {}
     complaints = list(home.complaints)
     home.complaints.clear()
     complaints += _compare_keys(home, doomed, set(found))
-    for sid, stream in found.items():
-        complaints += [f"stream {sid}: {text}" for text in _check_stream(stream)]
+    for sid, (config, stream) in found.items():
+        faults = _check_stream(stream)
+        if inspect is not None:
+            faults += inspect(config, stream, records)
+        complaints += [f"stream {sid}: {text}" for text in faults]
     complaints += list(home.complaints)
     return complaints
 

@@ -134,17 +134,21 @@ def read(directory: str, extend: Extend, taken: int) -> tuple[list[bytes], str]:
     except FileNotFoundError:
         return [], ""
     first = _record(data, 0, extend)
-    if first is None or first.generation <= taken:
-        return [], ""
-    if first.generation > taken + 1:
+    if first is not None and first.generation > taken + 1:
         return [], f"the write-ahead log is of generation {first.generation}, the store has {taken}"
     bodies: list[bytes] = []
     at = 0
-    while (found := _record(data, at, extend)) is not None and found.follows(first, len(bodies)):
-        bodies.append(found.body)
-        at += -(-(_HEAD.size + len(found.body)) // _PAGE) * _PAGE
+    if first is not None and first.generation > taken:
+        while (found := _record(data, at, extend)) and found.follows(first, len(bodies)):
+            bodies.append(found.body)
+            at += -(-(_HEAD.size + len(found.body)) // _PAGE) * _PAGE
     rest = (_record(data, other, extend) for other in range(at + _PAGE, len(data), _PAGE))
-    lost = sum(other is not None and other.salt == first.salt for other in rest)
+    # By its salt, if that is known: a payload may look like a record of any generation.
+    salt = first.salt if bodies and first is not None else b""
+    lost = sum(
+        other is not None and (other.salt == salt if salt else other.generation == taken + 1)
+        for other in rest
+    )
     complaint = f"the write-ahead log is damaged: {lost} of its records are lost" if lost else ""
     return bodies, complaint
 

@@ -216,4 +216,5 @@ def test_every_option_is_in_the_table() -> None:
     fields |= {f"authorization.{name}" for name in Authorization.__struct_fields__}
     fields |= {f"jetstream.{name}" for name in JetStreamOptions.__struct_fields__}
     by_itself = {"config_file", "config_digest", "jetstream.store_dir", "jetstream.settings"}
+    by_itself |= {"jetstream.in_memory", "jetstream.ahead"}  # no file can ask for it
     assert known == fields - by_itself

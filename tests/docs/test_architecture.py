@@ -10,7 +10,7 @@ from tests.docs.snippets import DOCS
 
 ROOT = DOCS.parent
 ROOMS = ["server", "server/monitor", "server/system", "jwt", "app", "transforms"]
-ROOMS += ["js", "kv", "objstore"]
+ROOMS += ["js", "kv", "objstore", "embed"]
 
 
 @pytest.mark.parametrize("room", ROOMS)

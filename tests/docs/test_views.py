@@ -1,4 +1,4 @@
-"""docs/kv.md and docs/objects.md: their examples, as the one coroutine that they are parts of."""
+"""docs/kv.md, objects.md and extensions.md: their examples, as the one coroutine that they are parts of."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tests.support.server import OURS, Server, Servers
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Servers(tmp_path_factory.mktemp("docs-views")) as servers:
-        yield servers.start(OURS, flags=["-js", "-sd", str(servers.directory / "store")])
+        [config] = snippets("docs/extensions.md", "conf", "preview")
+        yield servers.start(OURS, config.placed(servers.directory, servers.directory / "store"))
 
 
-@pytest.mark.parametrize(("file", "name"), [("docs/kv.md", "kv"), ("docs/objects.md", "objects")])
-def test_examples(server: Server, file: str, name: str) -> None:
-    parts = snippets(file, "python", name)
-    assert len(parts) >= 5
+@pytest.mark.parametrize("name", ["kv", "objects", "extensions"])
+def test_examples(server: Server, name: str) -> None:
+    parts = snippets(f"docs/{name}.md", "python", name)
+    assert parts
     text = "\n".join(part.text for part in parts).replace("nats://127.0.0.1:4222", server.url)
     made: dict[str, Any] = {}
     exec(f"async def example():\n{textwrap.indent(text, '    ')}", made)

@@ -96,17 +96,18 @@ def test_a_payload_is_no_record(tmp_path: Path) -> None:
     forger.close()
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_damage_is_told(tmp_path: Path, damaged: int) -> None:
     log = made(tmp_path)
     for number in range(4):
         assert log.append(b"record %d" % number)
     log.close()
     with (tmp_path / wal.FILE).open("r+b") as file:
-        file.seek(PAGE + 35)
+        file.seek(PAGE * damaged + 35)
         file.write(b"?")
     bodies, complaint = found(tmp_path)
-    assert bodies == [b"record 0"]
-    assert "2 of its records are lost" in complaint
+    assert bodies == [b"record 0"][:damaged]
+    assert f"{3 - damaged} of its records are lost" in complaint
 
 
 def test_a_log_of_another_time_is_told(tmp_path: Path) -> None:

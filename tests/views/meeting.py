@@ -1,7 +1,7 @@
 """A server and everybody who can use it at the same time.
 
 On ours the server runs in the loop of the test, because one of the members does; the others come through its
-port. On nats-server that member is missing.
+ports. On nats-server that member is missing, and the one that speaks HTTP.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import Any, Protocol
 
+import aiohttp
 import nats
 
 from jetstream_py.app import App, inprocess
@@ -18,12 +19,13 @@ from jetstream_py.config import parse_args
 from jetstream_py.js import remote
 from jetstream_py.log import Log, LogSettings
 from jetstream_py.timers import drive
+from tests.gateway.member import Http
 from tests.support.server import ORACLE, OURS, Kind, Servers
 from tests.views.members import Child, Member, NatsPy, Ours
 
-INSIDE, REMOTE, NATS_PY, NATS_JS = "in-process", "remote", "nats.py", "nats.js"
+INSIDE, REMOTE, NATS_PY, NATS_JS, HTTP = "in-process", "remote", "nats.py", "nats.js", "http"
 MEMBERS: dict[Kind, tuple[str, ...]] = {
-    OURS: (INSIDE, REMOTE, NATS_PY, NATS_JS),
+    OURS: (INSIDE, REMOTE, NATS_PY, NATS_JS, HTTP),
     ORACLE: (REMOTE, NATS_PY, NATS_JS),
 }
 
@@ -53,12 +55,14 @@ class Inside:
         self.app = App(parse_args(flags, {}), {}, log, SystemClock(), loop)
         self._stop_timers = drive(self.app.broker.timers, loop)
         self._log = log
-        self.url = ""
+        self.url = self.http_url = ""
 
     async def start(self) -> None:
         await self.app.start()
-        assert self.app._listener is not None
-        self.url = f"nats://127.0.0.1:{self.app._listener.port}"
+        assert self.app.listener is not None
+        self.url = f"nats://127.0.0.1:{self.app.listener.port}"
+        if self.app.monitor is not None:
+            self.http_url = f"http://127.0.0.1:{self.app.monitor.port}"
 
     async def close(self) -> None:
         await self.app.stop()
@@ -95,8 +99,10 @@ class Meeting:
     async def _open(self, directory: Path) -> None:
         self.server: Hosted
         if self.kind == OURS:
-            self.server = inside = Inside(directory)
+            self.server = inside = Inside(directory, "http: 127.0.0.1:-1, http_gateway: true")
             await inside.start()
+            self._http = aiohttp.ClientSession()
+            self.members[HTTP] = Http(inside.http_url, self._http)
             self.members[INSIDE] = Ours(inprocess.jetstream(inside.app.broker, "$G"))
         else:
             self.server = Outside(directory)
@@ -120,6 +126,8 @@ class Meeting:
             for child in self._children.values():
                 await child.end()
             await self.connection.close()
+            if self.kind == OURS:
+                await self._http.close()
             await self.server.close()
 
         self.run(leave())

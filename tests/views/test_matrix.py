@@ -11,7 +11,7 @@ import pytest
 from jetstream_py import objstore
 from tests.clients.node import JS, require_node
 from tests.support.server import KINDS, OURS, Kind
-from tests.views.meeting import INSIDE, MEMBERS, NATS_JS, NATS_PY, REMOTE, Meeting
+from tests.views.meeting import HTTP, INSIDE, MEMBERS, NATS_JS, NATS_PY, REMOTE, Meeting
 from tests.views.members import HEADERS, SEEN, SIZES, Ours, content, listed
 
 pytestmark = pytest.mark.xdist_group("views-matrix")  # one worker: each server starts once
@@ -20,11 +20,11 @@ PAIRS = [
     (kind, writer, reader) for kind in KINDS for writer in MEMBERS[kind] for reader in MEMBERS[kind]
 ]
 
-# nats.py makes no links, and does not understand those of nats.js.
+# nats.py and HTTP make no links, and nats.py does not understand those of nats.js.
 LINKS = [
     (kind, writer, reader)
     for kind, writer, reader in PAIRS
-    if writer != NATS_PY and (writer, reader) != (NATS_JS, NATS_PY)
+    if writer not in (NATS_PY, HTTP) and (writer, reader) != (NATS_JS, NATS_PY)
 ]
 
 

@@ -59,6 +59,11 @@ class Monitor:
         if self._renewed is not None:
             handshake.context = self._renewed
 
+    def judge_again(self) -> None:
+        """Users may have changed."""
+        if self._server is not None:
+            self._server.end_watches()
+
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
         name = f"{__name__}.server"

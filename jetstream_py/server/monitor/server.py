@@ -4,8 +4,8 @@ Imported late and in a worker thread, because aiohttp takes longer to import tha
 server takes to start. All it does is carry: what is answered is decided in `endpoints`.
 
 Bounds: so many connections and no more (the next is closed at once), head and target of a request
-within aiohttp's buffers, a request's body is never read, an answer that the client does not take in
-time ends the connection, and so does silence.
+within aiohttp's buffers, a request's body is never read, an answer that the client does not take in time
+ends the connection, and so does silence. What goes to the gateway has bounds there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Final
 from aiohttp import web
 
 from jetstream_py import limits
-from jetstream_py.server.monitor.endpoints import TEXT, Answer
+from jetstream_py.server.monitor import gateway
+from jetstream_py.server.monitor.endpoints import TEXT, Answer, base_path
 from jetstream_py.server.monitor.respond import Asked, respond
 from jetstream_py.server.monitor.state import MonitorState
 from jetstream_py.server.monitor.view import BrokerView
@@ -39,8 +40,11 @@ class HttpServer:
     def __init__(self, broker: BrokerView, state: MonitorState) -> None:
         self._broker = broker
         self._state = state
+        self._gateway = state.gateway() if state.gateway is not None else None
+        self._below = base_path(broker.options.http_base_path) + gateway.PREFIX
         self._web = web.Server(
             self._handle,
+            handler_cancellation=True,  # who has gone waits for nothing
             access_log=None,
             logger=_SILENT,
             keepalive_timeout=limits.MONITOR_KEEP_ALIVE,
@@ -63,13 +67,24 @@ class HttpServer:
     async def close(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        self.end_watches()
         self._web.pre_shutdown()
         await self._web.shutdown(SHUTDOWN)
+
+    def end_watches(self) -> None:
+        """Who looks on for longer must be judged again, or the server stops."""
+        if self._gateway is not None:
+            self._gateway.end_watches()
 
     def _connection(self) -> asyncio.Protocol:
         return self._web() if len(self._web.connections) < limits.MONITOR_CONNECTIONS else _Refuse()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        target = _target(request)
+        if self._gateway is not None and target.startswith(self._below):
+            self._state.count(gateway.PREFIX[:-1])
+            start = len(self._below) - len(gateway.PREFIX)
+            return await self._gateway.handle(request, target[start:])
         response = web.Response()
         # Written here and not by aiohttp afterwards, so that the time limit covers it.
         try:

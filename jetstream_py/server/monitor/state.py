@@ -10,6 +10,7 @@ from jetstream_py.server.monitor.history import History
 from jetstream_py.server.monitor.usage import Usage
 
 if TYPE_CHECKING:
+    from jetstream_py.server.monitor.gateway import MakeGateway
     from jetstream_py.server.monitor.viewer import Viewer
 
 
@@ -20,7 +21,17 @@ class MonitorState:
     One for each server. Answers over NATS use the same one, so both faces tell the same.
     """
 
-    __slots__ = ("history", "host", "judges", "port", "requests", "secure", "usage", "viewer")
+    __slots__ = (
+        "gateway",
+        "history",
+        "host",
+        "judges",
+        "port",
+        "requests",
+        "secure",
+        "usage",
+        "viewer",
+    )
 
     def __init__(self, host: str = "", port: int = 0, usage: Usage | None = None) -> None:
         self.host = host
@@ -30,6 +41,7 @@ class MonitorState:
         self.usage = usage or Usage()
         self.history = History()
         self.viewer: Viewer | None = None  # None: messages are shown to nobody
+        self.gateway: MakeGateway | None = None  # None: there is none
         self.judges = asyncio.Semaphore(limits.VIEW_JUDGES)
 
     def count(self, endpoint: str) -> None:

@@ -10,13 +10,13 @@ seconds. The timer runs only while there are connections; without them nobody ca
 
 from __future__ import annotations
 
-from itertools import accumulate, chain, repeat
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from jetstream_py.server import proto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from jetstream_py.server.accounts import Account
     from jetstream_py.server.broker import Broker
@@ -29,9 +29,12 @@ _STEP: Final = 10.0
 _HEARTBEAT: Final = 30.0  # seconds after which an account's connections are told again
 
 
-def schedule() -> Iterator[float]:
-    """The server's age, in seconds, at each of its statistics."""
-    return accumulate(chain(_FIRST_STEPS, repeat(_STEP)))
+def next_statistics(age: float) -> float:
+    """The server's age, in seconds, at the next of its statistics."""
+    for at in accumulate(_FIRST_STEPS):
+        if at > age:
+            return at
+    return at + ((age - at) // _STEP + 1) * _STEP
 
 
 class SystemEvents:
@@ -117,8 +120,7 @@ class SystemEvents:
             return
         broker = self._broker
         age = (broker.clock.now_ns() - broker.started_ns) / 1e9
-        due = next(at for at in schedule() if at > age)
-        self._timer = broker.timers.call_later(due - age, self._tick)
+        self._timer = broker.timers.call_later(next_statistics(age) - age, self._tick)
 
     def _tick(self) -> None:
         self._timer = None

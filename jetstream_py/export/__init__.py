@@ -1,0 +1,1 @@
+"""Streams as Parquet: export and import. Needs pyarrow (`pip install 'jetstream-py[export]'`)."""

@@ -1,0 +1,1 @@
+"""The plugin of pytest, in projects of its own."""
