@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
+from jetstream_py.embed import Server
 from tests.cli.shell import PATIENCE, Answers, Done, Shell
 
 FEW = 5_000
@@ -95,12 +97,29 @@ def test_a_set_is_made_filled_deleted_and_made_again_with_an_age(shell: Shell) -
 
     make_set(shell, "derek", "foo, bar, baz.*", age="1m")
     said(shell.typed("stream", "info", "derek"), "Age: 1m", "Subjects: foo, bar, baz.*")
-    shell.ok("bench", "pub", "baz.x", "--msgs", "100")
-    until_stored(shell, "derek", 100)
-    # Nobody waits a minute here: with the shortest age there is, they are gone by themselves.
-    shell.ok("stream", "edit", "derek", "--max-age", "100ms", "--dupe-window", "100ms", "-f")
-    until_stored(shell, "derek", 0)
-    assert state(shell, "derek")["last_seq"] == 100
+    shell.ok("bench", "js", "pub", "baz.x", "--stream", "derek", "--msgs", "100")
+    assert state(shell, "derek")["messages"] == 100
+
+
+def test_after_a_minute_and_after_thirty_seconds(tmp_path: Path) -> None:
+    """Time is moved by hand, so the server is ours, in this process."""
+    with Server(manual_clock=True, store=tmp_path) as server:
+        shell = Shell(server.url)
+        make_set(shell, "derek", "foo, bar, baz.*", age="1m")
+        shell.ok("bench", "js", "pub", "baz.x", "--stream", "derek", "--msgs", "100")
+        shell.ok("consumer", "add", "derek", "p1", "--pull", "--defaults")
+        next_one = ("consumer", "next", "derek", "p1", "--no-ack")
+        said(shell.typed(*next_one), "str seq: 1 ", "tries: 1")
+        server.clock.advance(29.9)
+        said(shell.typed(*next_one), "str seq: 2 ", "tries: 1")
+        server.clock.advance(0.2)
+        said(shell.typed(*next_one), "str seq: 1 ", "tries: 2")
+        assert observed(shell, "derek", "p1") == (3, 2, 0, 2, 1)
+        server.clock.advance(29.8)
+        assert state(shell, "derek")["messages"] == 100
+        server.clock.advance(0.2)
+        found = state(shell, "derek")
+        assert (found["messages"], found["last_seq"]) == (0, 100)
 
 
 def test_observables_pull_and_push(shell: Shell) -> None:
