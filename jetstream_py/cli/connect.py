@@ -114,10 +114,10 @@ async def _run(settings: Settings, work: Callable[[Session], Awaitable[None]]) -
         await session.close()
 
 
-async def connect(settings: Settings) -> Session:
+async def connect(settings: Settings, kind: type[Session] = Session) -> Session:
     """Raises `Failure`."""
     use_context(settings)
-    session = Session(settings)
+    session = kind(settings)
     arguments = login(settings)
     try:
         await session.connect(

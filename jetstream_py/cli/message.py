@@ -79,12 +79,12 @@ def origin(msg: Msg) -> Origin | None:
     return Origin(tokens[2], tokens[3], tries, stream_seq, consumer_seq, time, pending)
 
 
-def body_json(payload: bytes) -> Json:
+def body_json(payload: bytes, name: str = "data") -> Json:
     """Text as text, anything else in base64."""
     try:
-        return {"data": payload.decode()}
+        return {name: payload.decode()}
     except UnicodeDecodeError:
-        return {"data_base64": base64.b64encode(payload).decode()}
+        return {f"{name}_base64": base64.b64encode(payload).decode()}
 
 
 def as_json(msg: Msg) -> Json:
@@ -145,7 +145,11 @@ class Requests:
         return self
 
     async def _arrived(self, msg: Msg) -> None:
-        if queue := self._answers.get(msg.subject):
+        queue = self._answers.get(msg.subject)
+        if queue is None and len(self._answers) == 1:
+            # The answer to a pull has the subject that it was stored with.
+            queue = next(iter(self._answers.values()))
+        if queue is not None:
             queue.put_nowait(msg)
 
     async def send(self, subject: str, block: bytes, payload: bytes) -> str:

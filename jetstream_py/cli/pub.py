@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -36,14 +37,14 @@ class Body:
     templates: bool
 
     def payloads(self, count: int) -> Iterator[bytes]:
-        """`count` times the body, or each line of standard input `count` times."""
+        """`count` times the body (-1: for ever), or each line of standard input `count` times."""
         if self.text is None and self.newline:
             for number, line in enumerate(sys.stdin.buffer, 1):
-                for _ in range(count):
+                for _ in range(abs(count)):
                     yield self._expanded(line.rstrip(b"\r\n"), number)
             return
         body = _stdin() if self.text is None else self.text.encode("utf-8", "surrogateescape")
-        for number in range(1, count + 1):
+        for number in itertools.count(1) if count < 0 else range(1, count + 1):
             yield self._expanded(body, number)
 
     def _expanded(self, body: bytes, number: int) -> bytes:
@@ -68,7 +69,9 @@ def body_options(function: Any) -> Any:
         click.option(
             "-H", "--header", multiple=True, metavar="K:V", help="Header; may be repeated"
         ),
-        click.option("--count", type=click.IntRange(1), default=1, help="How many messages"),
+        click.option(
+            "--count", type=click.IntRange(-1), default=1, help="How many messages; -1: no end"
+        ),
         click.option(
             "--send-on",
             type=click.Choice(["eof", "newline"]),
@@ -130,7 +133,8 @@ async def command(
     publisher = Publisher(session, jetstream, quiet, single=count <= FEW and send_on == "eof")
     await publisher.open()
     source = Body(body, send_on == "newline", templates)
-    with show.progress(f"Publishing to {subject}", count if send_on == "eof" else None) as advance:
+    total = count if send_on == "eof" and count > 0 else None
+    with show.progress(f"Publishing to {subject}", total) as advance:
         for number, payload in enumerate(source.payloads(count), 1):
             if sleep and number > 1:
                 await asyncio.sleep(sleep / units.SECOND)

@@ -124,9 +124,11 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(label: str, total: float | None, unit: str = "messages") -> Iterator[Advance]:
+def progress(
+    label: str, total: float | None, unit: str = "messages", wanted: bool = True
+) -> Iterator[Advance]:
     """A bar on a terminal's standard error, nothing elsewhere. `unit` may be "bytes"."""
-    if not sys.stderr.isatty():
+    if not (wanted and sys.stderr.isatty()):
         yield lambda done, total=None: None
         return
     from rich.console import Console

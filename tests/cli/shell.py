@@ -97,8 +97,9 @@ class Shell:
         return Done(status, screen)
 
     def _line(self, arguments: Sequence[str]) -> list[str]:
-        verb, *rest = arguments
-        return [verb, *rest, *(["-s", self.url] if self.url else [])]
+        at = arguments.index("--") if "--" in arguments else len(arguments)
+        where = ["-s", self.url] if self.url else []
+        return [*arguments[:at], *where, *arguments[at:]]
 
 
 @contextmanager
