@@ -42,7 +42,7 @@ def check(run: Run, case: Case) -> None:
 
 @pytest.mark.parametrize("mode", CORE_MODES)
 def test_all_messages_arrive(server: Server, mode: str) -> None:
-    for subjects in (1, 200):
+    for subjects in (1, 200) if server.name == OURS else (200,):
         case = Case(mode, 128, subjects, verify=True)
         check(play(server, case), case)
 

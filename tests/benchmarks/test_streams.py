@@ -31,6 +31,7 @@ from benchmarks.streams import MEMORY, STREAM, Api, ApiError, create, stream, wi
 
 MESSAGES = {"js-pub-1": 30, "js-pub-100": 500}
 FEW = 2500
+LOADS = (wire.Load(128, 1), wire.Load(1024, 200, binary=True))  # nats-server plays the second only
 
 
 def check(run: Run, case: Case, messages: int) -> None:
@@ -48,7 +49,7 @@ def check(run: Run, case: Case, messages: int) -> None:
 @pytest.mark.parametrize("mode", JS_MODES)
 def test_everything_is_answered_and_stored(server: Server, mode: str) -> None:
     messages = MESSAGES.get(mode, FEW)
-    for load in (wire.Load(128, 1), wire.Load(1024, 200, binary=True)):
+    for load in LOADS[server.name != OURS :]:
         case = Case(mode, load.size, load.subjects, load.binary, verify=True)
         run = run_case(server, case, messages)
         check(run, case, messages)
@@ -62,7 +63,7 @@ def test_everything_is_answered_and_stored(server: Server, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", BATCH_MODES)
 def test_batches_are_answered_and_stored(server: Server, mode: str) -> None:
-    for load in (wire.Load(128, 1), wire.Load(1024, 200, binary=True)):
+    for load in LOADS[server.name != OURS :]:
         case = Case(mode, load.size, load.subjects, load.binary, verify=True)
         run = run_case(server, case, FEW)
         assert run.messages == FEW
@@ -70,11 +71,11 @@ def test_batches_are_answered_and_stored(server: Server, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", JS_MODES)
-def test_the_null_server_answers_run_after_run(mode: str) -> None:
+def test_the_null_server_answers(mode: str) -> None:
     messages = MESSAGES.get(mode, FEW)
     case = Case(mode, 128, 200, verify=True)
     with null_server(mode, case.size, case.subjects) as server:
-        for _ in range(2):
+        for _ in range(2 if mode == "js-pub-100" else 1):
             check(run_case(server, case, messages), case, messages)
 
 
