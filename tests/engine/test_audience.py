@@ -155,7 +155,7 @@ def test_one_that_is_made_while_a_commit_runs_and_leaves_nothing_to_write(world:
     world.create()
     world.ask("s.0", b"1")
     world.client.send(b"SUB d.0 d0\r\n")
-    world.store._inline = -1  # commits run in the thread
+    world.store._inline = world.store._record = -1  # commits run in the thread
     ready = threading.Event()
 
     def hold() -> None:

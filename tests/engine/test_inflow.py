@@ -29,7 +29,8 @@ def standing_disk(world: World) -> Iterator[None]:
 
     failpoints.arm("commit.begin", wait)
     try:
-        world.send("s.large", bytes(2 * limits.STORE_INLINE))  # for the writer's thread
+        large = 2 * max(limits.STORE_INLINE, limits.WAL_RECORD)  # for the writer's thread
+        world.send("s.large", bytes(large))
         while not world.store.busy:
             world.turn()
         yield
