@@ -17,11 +17,14 @@ When a commit fails nothing that waited is sent, ever: the store is fail-stop, a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, Protocol
 
 if TYPE_CHECKING:
     from jetstream_py.store import Store
 
+
+P = ParamSpec("P")
 
 GATHER = 4  # turns of the loop to wait for more
 SKIP = 7  # commits that do not, after one that waited in vain
@@ -190,10 +193,21 @@ class Outbox:
     def _release(self) -> None:
         released, self._flying = self._flying, []
         for publisher, what in released:
-            _deliver(publisher, what)
-        self.committed()
+            self._safely(_deliver, publisher, what)
+        self._safely(self.committed)
         if released:
             released[-1][0].flush()  # they have waited long enough
+
+    def _safely(self, step: Callable[P, object], *args: P.args, **more: P.kwargs) -> None:
+        """A bug on one way out is told to the loop, and costs nobody else an answer."""
+        try:
+            step(*args, **more)
+        except Exception as error:
+            self._soon(partial(_raise, error))
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def _deliver(publisher: Publisher, what: Letter | Acks) -> None:
