@@ -32,7 +32,7 @@ from jetstream_py.cli.frame import Group
 from jetstream_py.cli.message import check_subject
 from jetstream_py.cli.views import View, viewing
 
-timed: Final[Callable[..., Any]] = functools.partial(viewing, run=uvloop.run)
+timed: Final[Callable[..., Any]] = functools.partial(viewing, loop=uvloop.run)
 
 
 @click.group("bench", cls=Group)

@@ -23,7 +23,7 @@ from jetstream_py.cli.views import View, viewing
 from jetstream_py.js.errors import StreamNotFound
 from jetstream_py.migrate.connection import Json
 
-timed: Final[Callable[..., Any]] = functools.partial(viewing, run=uvloop.run)
+timed: Final[Callable[..., Any]] = functools.partial(viewing, loop=uvloop.run)
 WINDOW: Final = 500  # publishes without an ack, as the nats command has it
 EXPIRES: Final = 30 * 10**9
 KEYS: Final = 1000

@@ -95,11 +95,16 @@ def connected(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 def run(work: Callable[[Session], Awaitable[None]]) -> None:
     """Do something with a connection made by the settings of the command line."""
     settings = click.get_current_context().find_object(Settings) or Settings()
-    asyncio.run(_run(settings, work))
+    asyncio.run(work_with(settings, work))
 
 
-async def _run(settings: Settings, work: Callable[[Session], Awaitable[None]]) -> None:
-    session = await connect(settings)
+async def work_with(
+    settings: Settings,
+    work: Callable[[Any], Awaitable[None]],
+    kind: type[Session] = Session,
+) -> None:
+    """Connect, work, close. Raises `Failure` for whatever a server may say."""
+    session = await connect(settings, kind)
     try:
         await work(session)
     except ApiError as error:

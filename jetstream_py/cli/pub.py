@@ -28,6 +28,13 @@ NO_STREAM: Final = (
 Decorator = Callable[[Any], Any]
 
 
+class Times(click.IntRange):
+    """How often; -1 has no end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return -1 if value in (-1, "-1") else super().convert(value, param, ctx)
+
+
 @dataclass(frozen=True)
 class Body:
     """What to send, from the line or from standard input."""
@@ -69,9 +76,7 @@ def body_options(function: Any) -> Any:
         click.option(
             "-H", "--header", multiple=True, metavar="K:V", help="Header; may be repeated"
         ),
-        click.option(
-            "--count", type=click.IntRange(-1), default=1, help="How many messages; -1: no end"
-        ),
+        click.option("--count", type=Times(1), default=1, help="How many messages; -1: no end"),
         click.option(
             "--send-on",
             type=click.Choice(["eof", "newline"]),

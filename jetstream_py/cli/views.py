@@ -14,7 +14,7 @@ from nats.aio.client import Client
 
 from jetstream_py import kv, objstore
 from jetstream_py.cli import ask
-from jetstream_py.cli.connect import Session, connect
+from jetstream_py.cli.connect import Session, work_with
 from jetstream_py.cli.failure import Failure, api_failure
 from jetstream_py.cli.frame import Settings
 from jetstream_py.js.errors import ApiError, JetStreamError, NoResponders, RequestTimeout
@@ -50,27 +50,27 @@ class View(Session):
 
 
 def viewing(
-    function: Callable[..., Awaitable[None]], run: Callable[..., None] = asyncio.run
+    function: Callable[..., Awaitable[None]], loop: Callable[..., None] = asyncio.run
 ) -> Callable[..., None]:
-    """Make an `async def verb(view, ...)` a click callback; `run` brings the loop."""
+    """Make an `async def verb(view, ...)` a click callback; `loop` runs it."""
 
     @functools.wraps(function)
     def callback(*arguments: Any, **options: Any) -> None:
         settings = click.get_current_context().find_object(Settings) or Settings()
-        run(_run(settings, lambda view: function(view, *arguments, **options)))
+        loop(
+            work_with(
+                settings, lambda view: _translated(function(view, *arguments, **options)), View
+            )
+        )
 
     return callback
 
 
-async def _run(settings: Settings, work: Callable[[View], Awaitable[None]]) -> None:
-    view = await connect(settings, View)
-    assert isinstance(view, View)
+async def _translated(work: Awaitable[None]) -> None:
     try:
-        await work(view)
+        await work
     except JetStreamError as error:
         raise failure(error) from None
-    finally:
-        await view.close()
 
 
 def failure(error: JetStreamError) -> Failure:

@@ -121,10 +121,17 @@ def test_on_a_terminal_there_is_a_plot(shells: Shells) -> None:
         ("pub x --size 2M", 1, "more than the server takes"),
         ("pub x --clients 0", 2, "--clients"),
         ("js fetch --stream NONE", 1, "stream not found"),
+        ("js fetch --stream FULL --acks explicit", 1, "(10026)"),
     ],
 )
 def test_errors_say_what_is_wrong(shells: Shells, line: str, status: int, words: str) -> None:
-    done = shells[OURS]("bench", *line.split())
+    shell = shells[OURS]
+    if "FULL" in line:  # no room for the consumer of the benchmark
+        shell.ok(
+            "stream", "add", "FULL", "--subjects", "full", "--max-consumers", "1", "--defaults"
+        )
+        shell.ok("consumer", "add", "FULL", "C", "--pull", "--defaults")
+    done = shell("bench", *line.split())
     assert (done.status, done.out) == (status, "")
     assert words in done.err
 

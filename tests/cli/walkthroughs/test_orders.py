@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 
 import pytest
 
+from jetstream_py.cli.pub import Body, Times
 from tests.cli.shell import Shell
 from tests.cli.walkthroughs.test_preview import said
 
@@ -61,3 +63,11 @@ def test_a_consumer_begins_at_a_time(shell: Shell, start: str) -> None:
     shell.ok("pub", "orders.us", "#  2 at", "-J")
     wanted = ["2"] if start == "new" else ["1", "2"]
     assert bodies(shell, "C", len(wanted)) == wanted
+
+
+def test_orders_without_end() -> None:
+    """`--count=-1`, as the notes have it."""
+    endless = Body("#{{Count}}", newline=False, templates=True).payloads(
+        Times(1).convert("-1", None, None)
+    )
+    assert list(islice(endless, 3)) == [b"#1", b"#2", b"#3"]
