@@ -206,7 +206,7 @@ class FilesUnpacker:
             yield Entry(CONSUMERS + name.encode("utf-8", "replace"), 0, data=self._record(name))
             files.clear()
         first = max(self._first, self._last + 1 if self._last else 0)
-        state = {"first_seq": first, "last_seq": self._last}
+        state = {"first_seq": first, "last_seq": self._last} if first else {"last_seq": self._last}
         yield Entry(STATE, 0, data=msgspec.json.encode(state))
 
     def _record(self, name: str) -> bytes:

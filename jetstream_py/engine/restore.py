@@ -44,7 +44,7 @@ _LARGEST: Final = 1 << 62  # no sequence and no time is beyond this
 class _State(msgspec.Struct):
     """What is used of `state.json`; the rest follows from the messages."""
 
-    first_seq: int = 0
+    first_seq: int | None = None  # a tar does not tell it of a stream that never had a message
     last_seq: int = 0
 
 
@@ -83,7 +83,7 @@ class Restoration:
             state = msgspec.json.decode(entry.data, type=_State)
         except (msgspec.MsgspecError, UnicodeError) as fault:
             raise ArchiveError(f"state.json cannot be read: {fault}") from None
-        if not (0 <= state.first_seq < _LARGEST and 0 <= state.last_seq < _LARGEST):
+        if not (0 <= (state.first_seq or 0) < _LARGEST and 0 <= state.last_seq < _LARGEST):
             raise ArchiveError("state.json has a number that cannot be")
         self._state = state
 
@@ -122,7 +122,7 @@ class Restoration:
             raise ArchiveError("EOF")
         consumers = [self._checked(name, check) for name in self._consumers]
         store, state = self.store, self._state
-        if not store.messages and not store.last_seq:
+        if state.first_seq is not None and not store.messages and not store.last_seq:
             store.start_at(max(state.first_seq, 1))
         if state.last_seq > store.last_seq:
             store.skip(state.last_seq - store.last_seq)
