@@ -14,16 +14,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from jetstream_py.cli import segments
 from jetstream_py.cli.endpoint import Bar, add_server, endpoint_of
 
 if TYPE_CHECKING:
     from jetstream_py.export.run import Bound, Options, Outcome
     from jetstream_py.export.source import Source
-
-USAGE_ERROR: Final = 2
-NO_SERVER: Final = 3
-INTERRUPTED: Final = 130
-NEEDS: Final = "needs pyarrow and nats-py: pip install 'jetstream-py[export]'"
 
 DESCRIPTION: Final = """Writes streams as Parquet files, with a manifest beside them:
 DIR/<STREAM>/date=YYYY-MM-DD/seg-<first>-<last>.parquet. Run it again: it goes on where it was, after an
@@ -79,47 +75,12 @@ def bound_of(text: str) -> Bound:
 
 
 def main(arguments: list[str]) -> int:
-    try:
-        import jetstream_py.export.run  # noqa: F401
-    except ModuleNotFoundError as error:
-        if error.name not in ("pyarrow", "nats"):
-            raise
-        return _complain(NEEDS, NO_SERVER)
-    try:
-        given = parser().parse_args(arguments)
-    except SystemExit as end:
-        return USAGE_ERROR if end.code else 0
-    if given.store and given.server:
-        return _complain("take --server or --store, not both", USAGE_ERROR)
-    return run(given)
+    return segments.run(parser, arguments, _export, show_all)
 
 
-def run(given: argparse.Namespace) -> int:
-    from pyarrow import ArrowException
-
-    from jetstream_py.export.errors import ExportError
-    from jetstream_py.export.layout import LayoutError
-    from jetstream_py.migrate import ConnectError, MigrateError
-
-    bar = Bar(sys.stderr.isatty())
-    try:
-        outcomes = asyncio.run(_export(given, bar))
-    except ConnectError as error:
-        return _complain(str(error), NO_SERVER)
-    except (ExportError, LayoutError, MigrateError, ArrowException, OSError) as error:
-        return _complain(str(error), 1)
-    except KeyboardInterrupt:
-        return _complain("interrupted; run it again to go on", INTERRUPTED)
-    finally:
-        bar.clear()
+def show_all(outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         show(outcome)
-    return 0
-
-
-def _complain(text: str, status: int) -> int:
-    print(f"jetstream-py export: {text}", file=sys.stderr)
-    return status
 
 
 def show(outcome: Outcome) -> None:
@@ -131,6 +92,8 @@ def show(outcome: Outcome) -> None:
 
 
 async def _export(given: argparse.Namespace, bar: Bar) -> list[Outcome]:
+    if given.store and given.server:
+        raise argparse.ArgumentTypeError("take --server or --store, not both")
     from jetstream_py.export.run import Options
 
     options = Options(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from jetstream_py.cli import segments
 from jetstream_py.cli.endpoint import Bar, add_server, endpoint_of
-from jetstream_py.cli.export import INTERRUPTED, NEEDS, NO_SERVER, USAGE_ERROR
 
 if TYPE_CHECKING:
     from jetstream_py.export.restore import ImportOutcome
@@ -42,45 +40,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    try:
-        import jetstream_py.export.restore  # noqa: F401
-    except ModuleNotFoundError as error:
-        if error.name not in ("pyarrow", "nats"):
-            raise
-        return _complain(NEEDS, NO_SERVER)
-    try:
-        given = parser().parse_args(arguments)
-    except SystemExit as end:
-        return USAGE_ERROR if end.code else 0
-    return run(given)
+    return segments.run(parser, arguments, _import, show)
 
 
-def run(given: argparse.Namespace) -> int:
-    from pyarrow import ArrowException
-
-    from jetstream_py.export.errors import ExportError
-    from jetstream_py.export.layout import LayoutError
-    from jetstream_py.migrate import ConnectError, MigrateError
-
-    bar = Bar(sys.stderr.isatty())
-    try:
-        outcome = asyncio.run(_import(given, bar))
-    except ConnectError as error:
-        return _complain(str(error), NO_SERVER)
-    except (ExportError, LayoutError, MigrateError, ArrowException, OSError) as error:
-        return _complain(str(error), 1)
-    except KeyboardInterrupt:
-        return _complain("interrupted; run it again to go on", INTERRUPTED)
-    finally:
-        bar.clear()
+def show(outcome: ImportOutcome) -> None:
     before = f", {outcome.before:,} were there" if outcome.before else ""
     print(f"{outcome.stream}: {outcome.messages:,} messages{before}, up to {outcome.last_seq}")
-    return 0
-
-
-def _complain(text: str, status: int) -> int:
-    print(f"jetstream-py import: {text}", file=sys.stderr)
-    return status
 
 
 async def _import(given: argparse.Namespace, bar: Bar) -> ImportOutcome:
